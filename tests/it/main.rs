@@ -1,1 +1,13 @@
+//! The integration tests: the real binary against real tmux, each test in a world of its own.
 
+mod events;
+mod hook_faults;
+mod hook_forward;
+mod hook_injection;
+mod hook_race;
+mod hook_redraw;
+mod hook_table;
+mod log;
+mod model;
+mod usage;
+mod world;

@@ -1,0 +1,33 @@
+//! Exit codes, and the one place that prints an error.
+#![expect(clippy::print_stderr, reason = "this module prints the errors")]
+
+use std::io;
+use std::process::ExitCode;
+
+/// Failed or not found.
+pub const FAILED: u8 = 1;
+/// The command line was wrong, or named more than one thing.
+pub const USAGE: u8 = 2;
+
+/// Turns the result of a command into the exit code of the program.
+pub fn exit_code(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader of a pipe went away, as `head` does. It has what it wanted.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // `{:#}` and not `{:?}`, which captures a backtrace where RUST_BACKTRACE is set.
+            eprintln!("cld: {error:#}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+pub fn usage(message: &str) -> ExitCode {
+    eprintln!("cld: {message}");
+    ExitCode::from(USAGE)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

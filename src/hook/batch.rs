@@ -1,0 +1,412 @@
+//! Changes in, one tmux batch out. Pure.
+//!
+//! The batch does not know the state of the pane. Nearly every event is the newest its pane has
+//! seen, and its batch just says so and sets what follows; the tmux server refuses it when that is
+//! not true. The batch for a late event is careful instead: there the server compares, with
+//! formats, the event's moment with the [registers](super::registers) of the pane.
+//!
+//! Data never becomes part of a format or of a command string. It is *staged*: stored as it is,
+//! and formats only name the place. What does stand in formats and strings here is written by
+//! cld: moments, hashes, words, numbers and session ids.
+
+use crate::pane::{
+    ACTIVITY, ASKING, ATTENTION, BACKGROUND, CONFIG_DIR, FINISHED, LATEST_HOOK_EVENT,
+    LATEST_HOOK_TIME, PID, PID_START, SESSION_DIR, SESSION_ID, SESSION_ID_SET_ON, STATUS, TITLE,
+    TRANSCRIPT, WINDOW_STATE, without_separator,
+};
+use crate::session::{Activity, Agent, Call, Moment, Status};
+use crate::tmux::{Batch, Place};
+
+use super::format::{all, any, choose, equal, not};
+use super::registers::{Order, Registers};
+use super::transition::{Change, Identity, Scope};
+
+/// A command tmux does not know. In the branch of an `if` it ends the batch with an error that
+/// names it: the socket belongs to another server, or the event is not the newest.
+pub(super) const REFUSED: &str = "cld-refused";
+
+/// A letter for what each pane of the window shows: waiting, running, or nothing.
+const PANE_STATES: &str = "#{P:#{?#{@meta.claude.asking}#{@meta.claude.finished},\
+    #{?#{@claude-attn},w,},#{?#{==:#{@meta.claude.activity},running},r,}}}";
+
+pub(super) fn batch(changes: &[Change], place: &Place, began: Moment, order: Order) -> Batch {
+    let mut batch = Batch::default();
+    let registers = Registers::new(place, began, order);
+    let pane = &registers.pane;
+    let wrong_server = format!("#{{!=:#{{pid}},{}}}", place.server.pid);
+    let refused = any(&[wrong_server, registers.is_late()]);
+    let script = script(changes, &registers);
+    let staged = staged(changes, began);
+    if staged.is_empty() {
+        batch.push(["if", "-F", "-t", pane, &refused, REFUSED, &script]);
+        return batch;
+    }
+    batch.push(["if", "-F", "-t", pane, &refused, REFUSED]);
+    for (register, data) in staged {
+        registers.stage(&mut batch, register, &data);
+    }
+    batch.push(["if", "-F", "-t", pane, "1", &script]);
+    batch
+}
+
+/// The texts that go to tmux beside the commands, each with the register it is staged in.
+fn staged(changes: &[Change], began: Moment) -> Vec<(&'static str, String)> {
+    let mut staged = Vec::new();
+    for change in changes {
+        match change {
+            Change::Ask { agent, call, kind, context } => {
+                let context = without_separator(context);
+                let dialog = format!("|{agent}.{call}.{}@{began} {context}", kind.letter());
+                staged.push(("wait", dialog));
+            }
+            Change::Finish { how, context, .. } => {
+                staged.push(("wait", format!("{began} {} {context}", how.letter())));
+            }
+            Change::Directory(Some(directory)) => staged.push(("dir", directory.clone())),
+            Change::Title(Some(title)) => staged.push(("title", title.clone())),
+            Change::Identity(identity) => {
+                staged.extend(identity.transcript.clone().map(|path| ("transcript", path)));
+                staged.extend(identity.config_dir.clone().map(|path| ("config_dir", path)));
+            }
+            _ => {}
+        }
+    }
+    staged
+}
+
+fn script(changes: &[Change], registers: &Registers) -> String {
+    let mut script = Script { registers, text: String::with_capacity(4096) };
+    for change in changes {
+        script.remember(change);
+    }
+    match hides(changes, registers) {
+        None => script.show(changes),
+        Some(hidden) => {
+            script.text.push_str(&format!("if -F -t {} '{}' {{", registers.pane, not(&hidden)));
+            script.show(changes);
+            script.text.push('}');
+        }
+    }
+    if script.text.ends_with(';') {
+        script.text.pop();
+    }
+    script.text
+}
+
+/// A burst of tool events would redraw every client for nothing but a newer time. The condition
+/// under which that is all that would change, while the time shown is of this second.
+fn hides(changes: &[Change], registers: &Registers) -> Option<String> {
+    if !changes.iter().any(|change| matches!(change, Change::Latest { folds: true, .. })) {
+        return None;
+    }
+    let mut same = vec![
+        format!("#{{==:#{{{LATEST_HOOK_TIME}}},{}}}", registers.began.seconds()),
+        format!("#{{m:P*Tool*,#{{{LATEST_HOOK_EVENT}}}}}"),
+        format!("#{{?#{{{ASKING}}},0,1}}"),
+    ];
+    for change in changes {
+        match change {
+            Change::Status(_) => {
+                same.push(equal(&format!("#{{{STATUS}}}"), &status(changes, registers)));
+            }
+            Change::Activity(said) => {
+                same.push(equal(&format!("#{{{ACTIVITY}}}"), &activity(*said, registers)));
+            }
+            Change::End(scope) if scope.ends_turn() => {
+                same.push(format!("#{{?#{{{FINISHED}}},0,1}}"));
+            }
+            _ => {}
+        }
+    }
+    Some(all(&same))
+}
+
+struct Script<'a> {
+    registers: &'a Registers,
+    text: String,
+}
+
+impl Script<'_> {
+    /// Takes a change into the registers.
+    fn remember(&mut self, change: &Change) {
+        let registers = self.registers;
+        let command = match change {
+            Change::Latest { .. } => registers.set_newest("newest", ""),
+            Change::Session { .. } => registers.set_newest("session", ""),
+            Change::Directory(_) => registers.set_newest("directory", ""),
+            Change::Status(status) => registers.set_newest("status", status.word()),
+            Change::Activity(activity) => {
+                registers.set_newest("activity", register_word(*activity))
+            }
+            Change::End(Scope::Everything) => registers.set_newest("end_all", ""),
+            Change::End(Scope::Agent(Agent::Main)) => registers.set_newest("end_main", ""),
+            Change::End(Scope::Unnamed) => registers.set_newest("end_unnamed", ""),
+            Change::End(Scope::Turn) => registers.set_newest("end_turn", ""),
+            Change::End(Scope::Agent(agent)) => registers.add_call(&format!("{agent}.any")),
+            Change::End(Scope::Call(agent, call)) => registers.add_call(&format!("{agent}.{call}")),
+            Change::Ask { .. }
+            | Change::Finish { .. }
+            | Change::Title(_)
+            | Change::Background(_)
+            | Change::Identity(_) => String::new(),
+        };
+        self.text.push_str(&command);
+    }
+
+    /// Prints the open dialogs without their text. An event that ends the dialogs of one call or
+    /// agent does not know whether there were any, and the journal wants to know.
+    fn print_dialogs(&mut self) {
+        let (pane, heads) = (&self.registers.pane, format!("#{{s/ [^|]*//:{ASKING}}}"));
+        let print = format!("display-message -p -t {pane} '{heads}'");
+        self.text.push_str(&format!("if -F -t {pane} '#{{{ASKING}}}' {{{print}}};"));
+    }
+
+    /// Sets the options that follow.
+    fn show(&mut self, changes: &[Change]) {
+        let ends = changes.iter().any(|c| matches!(c, Change::End(_)));
+        let asks = changes.iter().any(|c| matches!(c, Change::Ask { .. }));
+        for change in changes {
+            self.attend(change);
+        }
+        self.end_waits(changes);
+        for change in changes {
+            match change {
+                Change::Ask { agent, call, .. } => self.ask(*agent, *call),
+                Change::Finish { turn, .. } => self.finish(*turn),
+                Change::Activity(said) => self.set(ACTIVITY, &activity(*said, self.registers)),
+                _ => self.name(change),
+            }
+        }
+        if ends {
+            self.stop_attending();
+        }
+        if ends || asks || changes.iter().any(|c| matches!(c, Change::Status(_))) {
+            self.set(STATUS, &status(changes, self.registers));
+        }
+        self.show_window();
+        if changes.contains(&Change::Status(Status::Removed)) {
+            self.remove_status();
+        }
+    }
+
+    /// Asks for attention when a wait opens that was not open before.
+    fn attend(&mut self, change: &Change) {
+        let (over, again) = match change {
+            Change::Ask { agent, call, .. } => {
+                (dialog_is_over(*agent, *call, self.registers), is_asking(*agent, *call))
+            }
+            Change::Finish { turn, .. } => {
+                let known = equal(&self.registers.read("turn"), &turn.to_string());
+                (turn_is_over(self.registers), choose(&format!("#{{{FINISHED}}}"), &known, "0"))
+            }
+            _ => return,
+        };
+        let same = format!("#{{{ATTENTION}}}");
+        self.set(ATTENTION, &choose(&over, &same, &choose(&again, &same, "1")));
+    }
+
+    /// Attention is over with the last open wait.
+    fn stop_attending(&mut self) {
+        let waits = format!("#{{{ASKING}}}#{{{FINISHED}}}");
+        self.set(ATTENTION, &choose(&waits, &format!("#{{{ATTENTION}}}"), ""));
+    }
+
+    fn end_waits(&mut self, changes: &[Change]) {
+        let scopes = changes.iter().filter_map(|change| match change {
+            Change::End(scope) => Some(*scope),
+            _ => None,
+        });
+        let dialogs: Vec<String> = scopes.clone().filter_map(dialogs_of).collect();
+        if !dialogs.is_empty() {
+            if prints_dialogs(changes) {
+                self.print_dialogs();
+            }
+            let ended =
+                format!("[|]({})[.][a-z]@{} [^|]*", dialogs.join("|"), self.registers.before());
+            self.set(ASKING, &format!("#{{?#{{{ASKING}}},#{{s/{ended}//:{ASKING}}},}}"));
+        }
+        let finishes = changes.iter().any(|change| matches!(change, Change::Finish { .. }));
+        if scopes.clone().any(Scope::ends_turn) && !finishes {
+            let finished = format!("#{{{FINISHED}}}");
+            self.set(FINISHED, &choose(&self.registers.is_older(&finished), "", &finished));
+        }
+    }
+
+    fn ask(&mut self, agent: Agent, call: Call) {
+        let (over, wait) =
+            (dialog_is_over(agent, call, self.registers), self.registers.read("wait"));
+        let mut replaced = format!("[|]{agent}[.]{call}[.][a-z]@{} [^|]*", self.registers.before());
+        if call != Call::Unnamed {
+            let later = self.registers.after();
+            replaced = format!("({replaced}|[|][0-9a-z]+[.]none[.][a-z]@{later} [^|]*)");
+        }
+        let asking = format!("#{{{ASKING}}}");
+        let added = choose(&over, "", &choose(&is_asking(agent, call), "", &wait));
+        let without = format!("#{{s/{replaced}//:{ASKING}}}");
+        self.set(ASKING, &choose(&over, &asking, &without));
+        self.set(ASKING, &format!("{asking}{added}"));
+    }
+
+    /// The end of a turn also ends the turn before.
+    fn finish(&mut self, turn: Call) {
+        let (over, finished) = (turn_is_over(self.registers), format!("#{{{FINISHED}}}"));
+        let unended = choose(&self.registers.is_older(&finished), "", &finished);
+        let known = self.registers.read("turn");
+        let command = self.registers.set("turn", &choose(&over, &known, &turn.to_string()));
+        self.text.push_str(&command);
+        self.set(FINISHED, &choose(&over, &unended, &self.registers.read("wait")));
+    }
+
+    /// What belongs to the newest event that says it.
+    fn name(&mut self, change: &Change) {
+        match change {
+            Change::Latest { event, .. } => {
+                let seconds = self.registers.began.seconds().to_string();
+                self.set_if_own("newest", LATEST_HOOK_EVENT, event);
+                self.set_if_own("newest", LATEST_HOOK_TIME, &seconds);
+            }
+            Change::Session { id, set_on } => {
+                self.set_if_own("session", SESSION_ID, id.as_str());
+                self.set_if_own("session", SESSION_ID_SET_ON, set_on);
+            }
+            Change::Directory(directory) => {
+                self.copy_if_own("directory", SESSION_DIR, "dir", directory.as_ref());
+            }
+            Change::Title(title) => self.copy_if_own("session", TITLE, "title", title.as_ref()),
+            Change::Background(tasks) => self.set_if_own("session", BACKGROUND, &tasks.to_string()),
+            Change::Identity(identity) => self.name_identity(identity),
+            _ => {}
+        }
+    }
+
+    fn name_identity(&mut self, identity: &Identity) {
+        if let Some(claude) = &identity.claude {
+            self.set_if_own("session", PID, &claude.pid.to_string());
+            self.set_if_own("session", PID_START, &claude.started);
+        }
+        for (option, register, value) in [
+            (TRANSCRIPT, "transcript", identity.transcript.as_ref()),
+            (CONFIG_DIR, "config_dir", identity.config_dir.as_ref()),
+        ] {
+            if value.is_some() || identity.begins {
+                self.copy_if_own("session", option, register, value);
+            }
+        }
+    }
+
+    fn show_window(&mut self) {
+        let state = format!(
+            "#{{?#{{m:*w*,{PANE_STATES}}},waiting,#{{?#{{m:*r*,{PANE_STATES}}},running,idle}}}}"
+        );
+        let pane = &self.registers.pane;
+        self.text.push_str(&format!("set -wF -t {pane} {WINDOW_STATE} '{state}';"));
+    }
+
+    fn remove_status(&mut self) {
+        let pane = &self.registers.pane;
+        let word = self.registers.word("status", Some(Status::Removed.word()));
+        let removed = equal(&word, Status::Removed.word());
+        self.text.push_str(&format!("if -F -t {pane} '{removed}' 'set -pu -t {pane} {STATUS}';"));
+    }
+
+    fn set_if_own(&mut self, register: &str, option: &str, constant: &str) {
+        let own = self.registers.is_own(register);
+        self.set(option, &choose(&own, constant, &format!("#{{{option}}}")));
+    }
+
+    /// Copies what was staged; without a value the option becomes empty.
+    fn copy_if_own(&mut self, own: &str, option: &str, staged: &str, value: Option<&String>) {
+        let data = value.map_or(String::new(), |_| self.registers.read(staged));
+        self.set_if_own(own, option, &data);
+    }
+
+    fn set(&mut self, option: &str, format: &str) {
+        let expand = if format.contains('#') { "F" } else { "" };
+        let pane = &self.registers.pane;
+        self.text.push_str(&format!("set -p{expand} -t {pane} {option} '{format}';"));
+    }
+}
+
+/// Whether a dialog was over before this event, which opens it, arrived.
+fn dialog_is_over(agent: Agent, call: Call, registers: &Registers) -> String {
+    let mut over = vec![
+        registers.is_passed("end_all"),
+        registers.call_ended(&format!("{agent}[.]({call}|any)")),
+    ];
+    if agent == Agent::Main {
+        over.push(registers.is_passed("end_main"));
+    }
+    if call == Call::Unnamed {
+        over.push(registers.is_passed("end_unnamed"));
+        // The dialog that was announced asks under its own name already.
+        let named = format!("[|][0-9a-z]+[.][0-9a-f]+[.][a-z]@{}", registers.before());
+        over.push(format!("#{{m/r:{named},#{{{ASKING}}}}}"));
+    }
+    any(&over)
+}
+
+/// The same for the end of a turn.
+fn turn_is_over(registers: &Registers) -> String {
+    any(&[
+        registers.is_passed("end_all"),
+        registers.is_passed("end_main"),
+        registers.is_passed("end_turn"),
+        registers.is_newer(&format!("#{{{FINISHED}}}")),
+    ])
+}
+
+/// The status as it follows from the newest event that says it and from the dialogs: stopped
+/// while one is open.
+fn status(changes: &[Change], registers: &Registers) -> String {
+    let said = changes.iter().find_map(|change| match change {
+        Change::Status(status) => Some(status.word()),
+        _ => None,
+    });
+    let word = registers.word("status", said);
+    let word = choose(&equal(&word, Status::Removed.word()), "", &word);
+    choose(&format!("#{{{ASKING}}}"), Status::Stopped.word(), &word)
+}
+
+fn activity(said: Activity, registers: &Registers) -> String {
+    let word = registers.word("activity", Some(register_word(said)));
+    let running = equal(&word, register_word(Activity::Running));
+    choose(&running, Activity::Running.word(), Activity::Idle.word())
+}
+
+/// Seven letters each, as the words of [`Status`].
+fn register_word(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Running => "running",
+        Activity::Idle => "resting",
+    }
+}
+
+fn is_asking(agent: Agent, call: Call) -> String {
+    format!("#{{m/r:[|]{agent}[.]{call}[.],#{{{ASKING}}}}}")
+}
+
+/// A prompt or the end of a turn goes into the journal anyway.
+fn prints_dialogs(changes: &[Change]) -> bool {
+    changes.iter().any(|change| match change {
+        Change::Latest { folds, .. } => *folds,
+        Change::End(scope) => matches!(scope, Scope::Call(..) | Scope::Agent(Agent::Sub(_))),
+        _ => false,
+    })
+}
+
+/// A pattern for the `AGENT.CALL` of the dialogs that a scope covers.
+fn dialogs_of(scope: Scope) -> Option<String> {
+    match scope {
+        Scope::Everything => Some("[0-9a-z]+[.][0-9a-z]+".to_owned()),
+        Scope::Agent(agent) => Some(format!("{agent}[.][0-9a-z]+")),
+        Scope::Call(agent, call) => Some(format!("{agent}[.]{call}")),
+        Scope::Unnamed => Some("[0-9a-z]+[.]none".to_owned()),
+        Scope::Turn => None,
+    }
+}
+
+impl Scope {
+    fn ends_turn(self) -> bool {
+        matches!(self, Self::Everything | Self::Turn | Self::Agent(Agent::Main))
+    }
+}

@@ -1,0 +1,205 @@
+//! `cld hook`: stdin -> event -> transition -> batch -> one tmux call.
+//!
+//! Claude Code waits for this process and reads what it prints, so it prints nothing, always exits
+//! 0, and has a deadline on everything it waits for.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::session::Moment;
+use crate::text::one_line;
+use crate::tmux::{Answer, Place};
+use crate::{clock, paths, process};
+
+mod batch;
+mod context;
+pub mod event;
+mod format;
+mod forward;
+mod hash;
+mod moments;
+mod registers;
+mod report;
+mod stdin;
+pub mod transition;
+
+use batch::{REFUSED, batch};
+use event::{Event, Kind, Malformed};
+use forward::Collector;
+use registers::Order;
+use report::Report;
+use stdin::Payload;
+use transition::{Change, Facts, Process, transition};
+
+/// Claude writes a payload in one go; whoever keeps the pipe open longer is not Claude.
+const STDIN_LIMIT: Duration = Duration::from_secs(3);
+const TMUX_LIMIT: Duration = Duration::from_millis(300);
+const FORWARD_LIMIT: Duration = Duration::from_secs(2);
+
+pub fn run() {
+    // A panic would print, and end with a code that Claude shows to the person.
+    std::panic::set_hook(Box::new(|_| std::process::exit(0)));
+    let mut report = Report::new(clock::now());
+    let payload = match stdin::drain(STDIN_LIMIT) {
+        Payload::Whole(payload) => payload,
+        Payload::TooLarge => return report.finish("refused: payload is larger than 64 MiB"),
+        Payload::NoEnd => return report.finish("refused: stdin did not end within 3 s"),
+        Payload::Unreadable => return report.finish("refused: stdin cannot be read"),
+    };
+    let forwarding = Forwarding::start(&payload);
+    let decision = update_pane(&payload, &mut report);
+    if let Some(outcome) = forwarding.and_then(Forwarding::finish) {
+        report.forwarded(&outcome);
+    }
+    report.finish(&decision);
+}
+
+/// What `cld hook --dry-run` prints: the changes, and the command that would make them.
+pub fn explain() -> String {
+    let began = clock::now();
+    let Payload::Whole(payload) = stdin::drain(STDIN_LIMIT) else {
+        return "refused: no whole payload on standard input\n".to_owned();
+    };
+    let event = match parse(&payload) {
+        Ok(event) => event,
+        Err(reason) => return format!("refused: {reason}\n"),
+    };
+    let changes = transition(&event, &facts(&event));
+    let mut text: String = changes.iter().map(|change| format!("{change:?}\n")).collect();
+    match (changes.is_empty(), paths::tmux_place()) {
+        (true, _) => text.push_str("nothing to do: not a session of this pane\n"),
+        (_, None) => text.push_str("nothing to do: not inside tmux\n"),
+        (_, Some(place)) => text.push_str(&shown(&place, &changes, began)),
+    }
+    text
+}
+
+fn update_pane(payload: &[u8], report: &mut Report) -> String {
+    let event = match parse(payload) {
+        Ok(event) => event,
+        Err(reason) => return format!("refused: {reason}"),
+    };
+    report.about(&event);
+    let Some(place) = paths::tmux_place() else { return "outside tmux".to_owned() };
+    report.at(&place);
+    let changes = transition(&event, &facts(&event));
+    if changes.is_empty() {
+        return "nested session, pane left alone".to_owned();
+    }
+    match apply(&changes, &place, report.began()) {
+        Answer::Done(printed) => {
+            report.journal(&changes, &printed);
+            "applied".to_owned()
+        }
+        Answer::Refused(printed) if printed.contains(REFUSED) => {
+            "another tmux server has this socket".to_owned()
+        }
+        Answer::Refused(printed) => format!("tmux said {:?}", one_line(&printed, 80)),
+        Answer::TimedOut => "tmux did not answer within 300 ms".to_owned(),
+        Answer::TooLong => "refused: request is too long for tmux".to_owned(),
+        Answer::NotStarted(error) => format!("tmux could not be started: {error}"),
+    }
+}
+
+/// One call for nearly every event; only an event that newer ones have overtaken needs the careful
+/// batch, after the server refused the short one as a whole.
+fn apply(changes: &[Change], place: &Place, began: Moment) -> Answer {
+    let deadline = Instant::now() + TMUX_LIMIT;
+    match place.server.run(&batch(changes, place, began, Order::Newest), deadline) {
+        Answer::Refused(printed) if printed.contains(REFUSED) => {
+            place.server.run(&batch(changes, place, began, Order::Late), deadline)
+        }
+        answer => answer,
+    }
+}
+
+fn parse(payload: &[u8]) -> Result<Event<'_>, String> {
+    let json = str::from_utf8(payload).map_err(|_| "payload is not UTF-8".to_owned())?;
+    Event::parse(json).map_err(|malformed: Malformed| malformed.to_string())
+}
+
+/// Looks at the surroundings, but only as far as the event has a use for them.
+fn facts(event: &Event<'_>) -> Facts {
+    let mut facts = Facts { nested: paths::claude_is_unattended(), ..Facts::default() };
+    if facts.nested {
+        return facts;
+    }
+    if matches!(event.kind, Kind::SessionStart { .. } | Kind::UserPromptSubmit { .. }) {
+        facts.claude = paths::claude_pid().or_else(process::started_by).map(|pid| Process {
+            pid,
+            started: process::stat(pid).map(|stat| stat.started).unwrap_or_default(),
+        });
+        let config_dir = paths::other_config_dir().map(PathBuf::into_os_string);
+        facts.config_dir = config_dir.and_then(|dir| dir.into_string().ok());
+    }
+    if matches!(
+        event.kind,
+        Kind::SessionStart { .. }
+            | Kind::Stop { .. }
+            | Kind::SubagentStop { .. }
+            | Kind::SessionEnd
+    ) {
+        let transcript = event.transcript.as_deref().map(Path::new);
+        facts.transcript_exists = transcript.is_some_and(Path::is_file);
+    }
+    facts
+}
+
+fn shown(place: &Place, changes: &[Change], began: Moment) -> String {
+    let program = place.server.program.to_string_lossy();
+    let socket = place.server.socket.to_string_lossy();
+    let mut text = format!("{} -u -S {}", quoted(&program), quoted(&socket));
+    for word in batch(changes, place, began, Order::Newest).words() {
+        match word.as_str() {
+            ";" => text.push_str(" \\;\\\n "),
+            word => text.push_str(&format!(" {}", quoted(word))),
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// A word as a POSIX shell would need it.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./@%,=:+".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The POST to the collector, under way while tmux works.
+struct Forwarding {
+    outcome: mpsc::Receiver<String>,
+    deadline: Instant,
+}
+
+impl Forwarding {
+    fn start(payload: &[u8]) -> Option<Self> {
+        let (url, token) = paths::collector()?;
+        let payload = payload.to_vec();
+        let (sender, outcome) = mpsc::channel();
+        let post = move || {
+            let posted = Collector::new(&url, token)
+                .and_then(|collector| collector.post(&payload, FORWARD_LIMIT));
+            let said =
+                posted.map_or_else(|failure| format!("failed: {failure}"), |()| "done".to_owned());
+            // Nobody listens any more when the deadline has passed.
+            let _ = sender.send(said);
+        };
+        let deadline = Instant::now() + FORWARD_LIMIT;
+        thread::Builder::new().spawn(post).ok()?;
+        Some(Self { outcome, deadline })
+    }
+
+    /// Looking up a name has no deadline of its own, so the thread is left behind when it is late.
+    fn finish(self) -> Option<String> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        self.outcome
+            .recv_timeout(left)
+            .ok()
+            .or_else(|| Some("failed: no answer within 2 s".to_owned()))
+    }
+}

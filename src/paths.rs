@@ -1,0 +1,73 @@
+//! Every environment variable cld reads and every path it derives from one.
+#![expect(clippy::disallowed_methods, reason = "this module is the door to the environment")]
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::tmux::Place;
+
+/// `$CLAUDE_TMUX_DEBUG=1` turns on the debug log.
+pub fn debug() -> bool {
+    env::var_os("CLAUDE_TMUX_DEBUG").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// The pane this process was started in, from `$TMUX` and `$TMUX_PANE`. `$CLD_TMUX` names another
+/// tmux program.
+pub fn tmux_place() -> Option<Place> {
+    let mut place = Place::parse(&env::var_os("TMUX")?, &env::var_os("TMUX_PANE")?)?;
+    place.server.program = tmux_program();
+    // tmux tells its version to the processes it starts since 3.2, the first one with a hidden
+    // environment, so the name alone is enough.
+    place.server.hidden_environment =
+        env::var_os("TERM_PROGRAM").is_some_and(|name| name == "tmux");
+    Some(place)
+}
+
+/// `$CLD_TMUX`, else the first `tmux` of `$PATH` with its whole path: a program named without one
+/// makes the standard library fork, which costs more than looking it up.
+pub fn tmux_program() -> PathBuf {
+    if let Some(program) = set("CLD_TMUX") {
+        return PathBuf::from(program);
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let programs = env::split_paths(&path).map(|dir| dir.join("tmux"));
+    programs.into_iter().find(|program| program.is_file()).unwrap_or_else(|| PathBuf::from("tmux"))
+}
+
+/// Claude Code tells its hooks how it was started; a `claude -p` is not a session of the pane.
+pub fn claude_is_unattended() -> bool {
+    env::var_os("CLAUDE_CODE_ENTRYPOINT").is_some_and(|entry| entry == "sdk-cli")
+        || env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_some_and(|attended| attended == "0")
+}
+
+pub fn claude_pid() -> Option<u32> {
+    env::var("CLAUDE_PID").ok()?.parse().ok()
+}
+
+/// `$CLAUDE_CONFIG_DIR`, when it is set to something else than the default.
+pub fn other_config_dir() -> Option<PathBuf> {
+    let named = PathBuf::from(set("CLAUDE_CONFIG_DIR")?);
+    let default = set("HOME").map(|home| PathBuf::from(home).join(".claude"));
+    (Some(&named) != default.as_ref()).then_some(named)
+}
+
+/// Where hook events are forwarded to, and the token that lets them in.
+pub fn collector() -> Option<(String, Option<String>)> {
+    let url = env::var("CLAUDE_HUB_COLLECTOR_URL").ok().filter(|url| !url.is_empty())?;
+    let token = env::var("CLAUDE_HUB_COLLECTOR_TOKEN").ok().filter(|token| !token.is_empty());
+    Some((url, token))
+}
+
+/// The directory of cld's own logs: `$XDG_STATE_HOME/cld`, else `~/.local/state/cld`.
+pub fn state_dir() -> Option<PathBuf> {
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let xdg = set("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
+    let state =
+        xdg.or_else(|| Some(absolute(PathBuf::from(set("HOME")?))?.join(".local/state")))?;
+    Some(state.join("cld"))
+}
+
+fn set(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}

@@ -1,0 +1,93 @@
+//! Foreign text made safe: for one line of an option, and for the terminal.
+
+/// The start of `text` as one line without control characters, at most `limit` bytes long.
+pub fn one_line(text: &str, limit: usize) -> String {
+    // Four times the limit is enough raw text: sanitising only ever shortens by folding blanks.
+    let piece = head(text, limit.saturating_mul(4));
+    let clean = fold(piece);
+    if clean.len() <= limit && piece.len() == text.len() {
+        return clean;
+    }
+    let mut cut = head(&clean, limit.saturating_sub('…'.len_utf8())).trim_end().to_owned();
+    cut.push('…');
+    cut
+}
+
+/// The end of `text` as one line without control characters, at most `limit` bytes long.
+pub fn one_line_end(text: &str, limit: usize) -> String {
+    let piece = tail(text, limit.saturating_mul(4));
+    let clean = fold(piece);
+    if clean.len() <= limit && piece.len() == text.len() {
+        return clean;
+    }
+    let kept = tail(&clean, limit.saturating_sub('…'.len_utf8())).trim_start();
+    format!("…{kept}")
+}
+
+/// True for characters that move the cursor, hide text or turn its direction around.
+pub fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn fold(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut blank = false;
+    for character in text.chars() {
+        if character.is_whitespace() || character.is_control() {
+            blank = true;
+        } else if !is_unsafe(character) {
+            if blank && !clean.is_empty() {
+                clean.push(' ');
+            }
+            blank = false;
+            clean.push(character);
+        }
+    }
+    clean
+}
+
+fn head(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+fn tail(text: &str, limit: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn blanks_and_control_characters_fold_into_one_space() {
+        assert_eq!(one_line("  a\n\tb\u{1b}[31m  c\u{7f} ", 64), "a b [31m c");
+        assert_eq!(one_line("x\u{9b}y\u{202e}z\u{200b}", 64), "x yz");
+    }
+
+    #[test]
+    fn what_fits_is_kept_whole() {
+        assert_eq!(one_line("rm -rf build", 12), "rm -rf build");
+        assert_eq!(one_line_end("rm -rf build", 12), "rm -rf build");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_marked_where_it_was_cut() {
+        assert_eq!(one_line("abcdefgh", 6), "abc…");
+        assert_eq!(one_line_end("abcdefgh", 6), "…fgh");
+        assert_eq!(one_line("ééééé", 7), "éé…");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_becomes_one_safe_line_within_the_limit(text in any::<String>(), limit in 8_usize..600) {
+            for line in [one_line(&text, limit), one_line_end(&text, limit)] {
+                prop_assert!(line.len() <= limit);
+                prop_assert!(!line.chars().any(is_unsafe));
+                prop_assert_eq!(line.trim(), &line);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The only door to tmux: which server, what is sent, and how long it may take.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::session::PaneId;
+
+/// tmux sends a whole request as one message of at most 16 kB.
+const LONGEST_REQUEST: usize = 16_000;
+
+/// Output beyond this is not read: cld's own requests answer with a few short lines.
+const LONGEST_ANSWER: u64 = 64 * 1024;
+
+/// A tmux server, and the pane of it that a process was started in.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub server: Server,
+    pub pane: PaneId,
+}
+
+#[derive(Debug, Clone)]
+pub struct Server {
+    pub program: PathBuf,
+    pub socket: PathBuf,
+    /// Guards against another server that took over the socket, where pane numbers begin anew.
+    pub pid: u32,
+    /// Since 3.2 a value can be kept in the server's hidden environment, which, unlike an option,
+    /// does not make tmux redraw every client.
+    pub hidden_environment: bool,
+}
+
+impl Place {
+    /// Reads `$TMUX` (`socket,pid,session`) and `$TMUX_PANE`. The socket may contain commas.
+    pub fn parse(tmux: &OsStr, pane: &OsStr) -> Option<Self> {
+        let mut fields = tmux.as_bytes().rsplitn(3, |byte| *byte == b',');
+        let _session = fields.next()?;
+        let pid = str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+        let socket = fields.next().filter(|socket| !socket.is_empty())?;
+        Some(Self {
+            server: Server {
+                program: PathBuf::from("tmux"),
+                socket: PathBuf::from(OsString::from_vec(socket.to_vec())),
+                pid,
+                hidden_environment: false,
+            },
+            pane: PaneId::parse(pane.to_str()?)?,
+        })
+    }
+}
+
+/// Several tmux commands that run inside the server as one, without anything in between.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Batch {
+    commands: Vec<Vec<String>>,
+}
+
+impl Batch {
+    pub fn push<const N: usize>(&mut self, command: [&str; N]) {
+        self.commands.push(command.map(str::to_owned).into());
+    }
+
+    /// The words as tmux has to get them: commands joined by a lone `;`, and a `;` at the end of
+    /// any other word escaped, the only character tmux would interpret in an argument.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for (position, command) in self.commands.iter().enumerate() {
+            if position > 0 {
+                words.push(";".to_owned());
+            }
+            words.extend(command.iter().map(|word| escaped(word)));
+        }
+        words
+    }
+}
+
+/// What became of a batch.
+#[derive(Debug)]
+pub enum Answer {
+    /// All commands ran; what they printed.
+    Done(String),
+    /// tmux ended with an error, for instance at a guard; what was printed up to there.
+    Refused(String),
+    TimedOut,
+    TooLong,
+    NotStarted(io::Error),
+}
+
+/// A batch that tmux is working on.
+#[derive(Debug)]
+pub struct Request {
+    child: Child,
+    output: UnixStream,
+    deadline: Instant,
+}
+
+impl Server {
+    pub fn run(&self, batch: &Batch, deadline: Instant) -> Answer {
+        let words = batch.words();
+        if words.iter().map(|word| word.len() + 1).sum::<usize>() > LONGEST_REQUEST {
+            return Answer::TooLong;
+        }
+        match self.start(&words, deadline) {
+            Ok(request) => request.finish(),
+            Err(error) => Answer::NotStarted(error),
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this module is the door to tmux")]
+    fn start(&self, words: &[String], deadline: Instant) -> io::Result<Request> {
+        // A socket pair instead of pipes: its end tells that tmux is gone, and unlike a pipe it
+        // can be read with a time limit. Standard output and error share it.
+        let (output, childs) = UnixStream::pair()?;
+        let childs = OwnedFd::from(childs);
+        let child = Command::new(&self.program)
+            .args(["-u", "-S"])
+            .arg(&self.socket)
+            .args(words)
+            // tmux copies its environment to the server, one message per variable.
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(childs.try_clone()?)
+            .stderr(childs)
+            .spawn()?;
+        Ok(Request { child, output, deadline })
+    }
+}
+
+impl Request {
+    fn finish(mut self) -> Answer {
+        let mut printed = Vec::new();
+        if self.read_until_closed(&mut printed).is_err() {
+            // A stopped server never answers. The client is ours to end; the server is not.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            return Answer::TimedOut;
+        }
+        let printed = String::from_utf8_lossy(&printed).into_owned();
+        match self.child.wait() {
+            Ok(status) if status.success() => Answer::Done(printed),
+            _ => Answer::Refused(printed),
+        }
+    }
+
+    fn read_until_closed(&mut self, printed: &mut Vec<u8>) -> io::Result<()> {
+        let mut piece = [0; 4096];
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            self.output.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+            match self.output.read(&mut piece) {
+                Ok(0) => return Ok(()),
+                Ok(length) if printed.len() as u64 <= LONGEST_ANSWER => {
+                    printed.extend_from_slice(&piece[..length]);
+                }
+                Ok(_) => return Err(io::ErrorKind::FileTooLarge.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn escaped(word: &str) -> String {
+    match word.strip_suffix(';') {
+        Some(start) => format!("{start}\\;"),
+        None => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(tmux: &str, pane: &str) -> Option<(PathBuf, u32, u32)> {
+        let place = Place::parse(OsStr::new(tmux), OsStr::new(pane))?;
+        Some((place.server.socket, place.server.pid, place.pane.0))
+    }
+
+    #[test]
+    fn the_place_is_read_from_the_right_because_sockets_may_hold_commas() {
+        assert_eq!(place("/tmp/a,b/s,3320,0", "%5"), Some((PathBuf::from("/tmp/a,b/s"), 3320, 5)));
+        for (tmux, pane) in [
+            ("", "%5"),
+            ("/s", "%5"),
+            ("/s,1", "%5"),
+            (",1,0", "%5"),
+            ("/s,x,0", "%5"),
+            ("/s,1,0", "5"),
+        ] {
+            assert_eq!(place(tmux, pane), None, "{tmux:?} {pane:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_semicolon_at_the_end_of_a_word_is_escaped() {
+        let mut batch = Batch::default();
+        batch.push(["set", "-p", "@x", "a;b;"]);
+        batch.push(["set", "-p", "@y", ";"]);
+        batch.push(["set", "-p", "@z", "a\\;"]);
+        assert_eq!(
+            batch.words(),
+            [
+                "set", "-p", "@x", "a;b\\;", ";", "set", "-p", "@y", "\\;", ";", "set", "-p", "@z",
+                "a\\\\;"
+            ]
+        );
+    }
+}
