@@ -1,0 +1,5 @@
+//! The folder name Claude gives a working directory.
+
+pub use encode::encode;
+
+mod encode;
