@@ -15,6 +15,9 @@ pub mod session;
 // `cld hook`, from a payload to one tmux call.
 pub mod hook;
 
+// What Claude Code itself keeps about its sessions.
+pub mod slug;
+
 // `cld log`, from the journal to the terminal.
 pub mod log;
 
