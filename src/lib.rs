@@ -1,1 +1,3 @@
 //! cld
+
+pub mod transcript;
