@@ -1,3 +1,4 @@
 //! cld
 
+pub mod registry;
 pub mod transcript;
