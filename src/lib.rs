@@ -16,7 +16,9 @@ pub mod session;
 pub mod hook;
 
 // What Claude Code itself keeps about its sessions.
+pub mod registry;
 pub mod slug;
+pub mod transcript;
 
 // `cld log`, from the journal to the terminal.
 pub mod log;

@@ -1,0 +1,22 @@
+//! Claude Code's transcripts: which session files exist, and what one says about its session.
+//!
+//! All text that comes out of here (titles, prompts, directories, branches) is as it stands in
+//! files that other programs write. It may hold control characters and escape sequences: whoever
+//! shows it must make it harmless first.
+
+mod bytes;
+mod evidence;
+mod find;
+pub(crate) mod lenient;
+mod pieces;
+mod prompt;
+mod read;
+mod record;
+mod time;
+mod title;
+
+pub use evidence::{LastExchange, Piece, SeenCwd, Worktree};
+pub use find::{IdPrefix, Session, all, matching};
+pub use read::{Facts, Reader, Summary};
+pub use time::parse_utc;
+pub use title::{Title, TitleSource};
