@@ -28,13 +28,15 @@ pub fn run(options: &Log) -> Result<()> {
     lines.sort();
     let skipped = lines.len().saturating_sub(options.lines);
     print(&lines[skipped..])?;
-    while options.follow {
+    if !options.follow {
+        return Ok(());
+    }
+    loop {
         thread::sleep(FOLLOW_INTERVAL);
         let mut new: Vec<String> = followed.iter_mut().flat_map(Followed::new_lines).collect();
         new.sort();
         print(&new)?;
     }
-    Ok(())
 }
 
 fn print(lines: &[String]) -> io::Result<()> {

@@ -389,3 +389,106 @@ impl<'de> Visitor<'de> for TextVisitor {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn call_of(json: &str) -> Call {
+        match Event::parse(json).unwrap().kind {
+            Kind::PermissionRequest { call, .. } | Kind::PostToolUse { call } => call,
+            other => panic!("no call in {other:?}"),
+        }
+    }
+
+    fn tool(name: &str, tool: &str, input: &str) -> String {
+        format!(
+            r#"{{"hook_event_name":"{name}","session_id":"s","tool_name":"{tool}","tool_input":{input}}}"#
+        )
+    }
+
+    #[test]
+    fn the_request_and_the_end_of_a_call_are_the_same_call() {
+        for (name, asked, ended) in [
+            ("Bash", r#"{"command":"a"}"#, r#"{"command":"a"}"#),
+            ("AskUserQuestion", r#"{"questions":[1]}"#, r#"{"questions":[1],"answers":{"a":"b"}}"#),
+            ("ExitPlanMode", "{}", r#"{"plan":"p"}"#),
+        ] {
+            let request = call_of(&tool("PermissionRequest", name, asked));
+            assert_eq!(request, call_of(&tool("PostToolUse", name, ended)), "{name}");
+            assert_eq!(request, call_of(&tool("PostToolUseFailure", name, ended)), "{name}");
+        }
+        let bash = call_of(&tool("PermissionRequest", "Bash", r#"{"command":"a"}"#));
+        assert_ne!(bash, call_of(&tool("PostToolUse", "Bash", r#"{"command":"b"}"#)));
+        assert_ne!(bash, call_of(&tool("PostToolUse", "Read", r#"{"command":"a"}"#)));
+    }
+
+    #[test]
+    fn background_work_counts_what_runs_and_not_the_agent_that_stops() {
+        let stop = |tasks: &str| {
+            let json = format!(
+                r#"{{"hook_event_name":"SubagentStop","session_id":"s","agent_id":"me","background_tasks":{tasks}}}"#
+            );
+            match Event::parse(&json).unwrap().kind {
+                Kind::SubagentStop { background } => (background.tasks, background.subagents),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(stop(r#"[{"id":"me","type":"subagent","status":"running"}]"#), (0, 0));
+        assert_eq!(stop(r#"[{"id":"a","type":"subagent","status":"running"}]"#), (1, 1));
+        assert_eq!(stop(r#"[{"id":"a","type":"shell","status":"running"}]"#), (1, 0));
+        assert_eq!(stop(r#"[{"id":"a","type":"subagent","status":"done"}]"#), (0, 0));
+        assert_eq!(stop(r#"[7,{"type":1,"status":"running"},null]"#), (1, 0));
+        assert_eq!(stop(r#""none""#), (0, 0));
+    }
+
+    #[test]
+    fn only_the_machines_own_prompts_are_the_machines() {
+        for (prompt, machine) in [
+            ("<task-notification>x", true),
+            (r" \n<task-notification>", true),
+            ("a <task-notification>", false),
+        ] {
+            let json = format!(
+                r#"{{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"{prompt}"}}"#
+            );
+            let Kind::UserPromptSubmit { by_machine } = Event::parse(&json).unwrap().kind else {
+                panic!()
+            };
+            assert_eq!(by_machine, machine, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn a_field_of_another_type_counts_as_absent() {
+        for value in ["null", "7", "-7", "1.5", "true", "[1,[2]]", r#"{"a":{"b":1}}"#] {
+            let json = format!(
+                r#"{{"cwd":{value},"agent_id":{value},"prompt":{value},"hook_event_name":"Stop","session_id":"s"}}"#
+            );
+            let event = Event::parse(&json).unwrap();
+            assert!(event.cwd.is_none() && event.agent == Agent::Main, "{value}");
+        }
+        assert!(matches!(Event::parse(r#"{"session_id":"s"}"#), Err(Malformed::NoName)));
+        assert!(matches!(Event::parse(r#"{"hook_event_name":"Stop"}"#), Err(Malformed::NoSession)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_an_event_or_malformed(text in any::<String>()) {
+            let _ = Event::parse(&text);
+        }
+
+        #[test]
+        fn any_fields_make_an_event(name in 0..NAMES.len(), value in any::<String>(), number in any::<i64>()) {
+            let quoted = serde_json::to_string(&value).unwrap();
+            let json = format!(
+                r#"{{"hook_event_name":"{}","session_id":"s","tool_name":{quoted},"tool_input":{quoted},
+                "message":{number},"background_tasks":[{quoted},{number}],"prompt":{quoted},"source":{quoted}}}"#,
+                NAMES[name]
+            );
+            prop_assert!(Event::parse(&json).is_ok());
+        }
+    }
+}

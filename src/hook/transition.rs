@@ -131,7 +131,7 @@ fn meaning(event: &Event<'_>, facts: &Facts) -> Vec<Change> {
             changes
         }
         Kind::PreToolUse => vec![End(Scope::Agent(agent)), Show(Activity::Running)],
-        Kind::PostToolUse { call } => vec![
+        Kind::PostToolUse { call } | Kind::ElicitationResult { call } => vec![
             End(Scope::Call(agent, *call)),
             End(Scope::Unnamed),
             Be(Status::Running),
@@ -163,12 +163,6 @@ fn meaning(event: &Event<'_>, facts: &Facts) -> Vec<Change> {
             let context = context::of_message(message.as_deref());
             vec![Be(Status::Stopped), Ask { agent, call: *call, kind: DialogKind::Input, context }]
         }
-        Kind::ElicitationResult { call } => vec![
-            End(Scope::Call(agent, *call)),
-            End(Scope::Unnamed),
-            Be(Status::Running),
-            Show(Activity::Running),
-        ],
         Kind::Stop { message, turn, background } => {
             let mut changes =
                 vec![End(Scope::Agent(Agent::Main)), Be(Status::Stopped), session("Stop")];
@@ -243,4 +237,172 @@ fn label(event: &Event<'_>) -> String {
     };
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
     name.chars().take(64).map(safe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changes(name: &str, fields: &str, facts: &Facts) -> Vec<Change> {
+        let json = format!(r#"{{"hook_event_name":"{name}","session_id":"s"{fields}}}"#);
+        transition(&Event::parse(&json).unwrap(), facts)
+    }
+
+    /// The changes without those that only carry names, as words.
+    #[track_caller]
+    fn check(name: &str, fields: &str, expected: &[&str]) {
+        let word = |change: Change| match change {
+            Change::Status(status) => Some(status.word().to_owned()),
+            Change::Activity(activity) => Some(format!("tab {}", activity.word())),
+            Change::End(scope) => Some(format!("end {scope:?}")),
+            Change::Ask { kind, context, .. } => Some(format!("ask {kind:?} {context}")),
+            Change::Finish { how, context, .. } => Some(format!("finish {how:?} {context}")),
+            Change::Session { set_on, .. } => Some(format!("session {set_on}")),
+            Change::Latest { folds, event } => {
+                assert!(event.starts_with(name));
+                folds.then(|| "folds".to_owned())
+            }
+            Change::Directory(_)
+            | Change::Title(_)
+            | Change::Background(_)
+            | Change::Identity(_) => None,
+        };
+        let found: Vec<String> =
+            changes(name, fields, &Facts::default()).into_iter().filter_map(word).collect();
+        assert_eq!(found, expected, "{name} {fields}");
+    }
+
+    #[test]
+    fn the_table_of_events() {
+        let main = "end Agent(Main)";
+        check(
+            "SessionStart",
+            r#","source":"startup""#,
+            &["end Everything", "stopped", "tab idle", "session SessionStart"],
+        );
+        check(
+            "SessionStart",
+            r#","source":"resume""#,
+            &["end Everything", "stopped", "tab idle", "session SessionStart"],
+        );
+        check("SessionStart", r#","source":"compact""#, &["session SessionStart"]);
+        check(
+            "UserPromptSubmit",
+            r#","prompt":"x""#,
+            &[main, "running", "tab running", "session UserPromptSubmit"],
+        );
+        check(
+            "UserPromptSubmit",
+            r#","prompt":"<task-notification>""#,
+            &["end Turn", "running", "tab running", "session UserPromptSubmit"],
+        );
+        check("PreToolUse", "", &[main, "tab running", "folds"]);
+        check("PostToolBatch", "", &[main, "folds"]);
+        check(
+            "PermissionRequest",
+            r#","tool_name":"Bash","tool_input":{"command":"ls"}"#,
+            &["stopped", "ask Permission Bash: ls"],
+        );
+        check(
+            "PermissionRequest",
+            r#","tool_name":"AskUserQuestion""#,
+            &["stopped", "ask Question AskUserQuestion"],
+        );
+        check(
+            "PermissionRequest",
+            r#","tool_name":"ExitPlanMode""#,
+            &["stopped", "ask Plan a plan is ready"],
+        );
+        check(
+            "Notification",
+            r#","notification_type":"permission_prompt","message":"m""#,
+            &["stopped", "ask Permission m"],
+        );
+        check(
+            "Notification",
+            r#","notification_type":"elicitation_dialog","message":"m""#,
+            &["stopped", "ask Input m"],
+        );
+        check(
+            "Notification",
+            r#","notification_type":"agent_needs_input","message":"m""#,
+            &["stopped", "ask Input m"],
+        );
+        check("Notification", r#","notification_type":"idle_prompt""#, &["stopped"]);
+        check("Notification", r#","notification_type":"auth_success""#, &[]);
+        check("Elicitation", r#","message":"m""#, &["stopped", "ask Input m"]);
+        check(
+            "Stop",
+            r#","last_assistant_message":"m""#,
+            &[main, "stopped", "session Stop", "tab idle", "finish Done m"],
+        );
+        check(
+            "Stop",
+            r#","background_tasks":[{"type":"subagent","status":"running"}]"#,
+            &[main, "stopped", "session Stop"],
+        );
+        check(
+            "Stop",
+            r#","background_tasks":[{"type":"shell","status":"running"}]"#,
+            &[main, "stopped", "session Stop", "tab idle", "finish Done "],
+        );
+        check("StopFailure", r#","error":"e""#, &[main, "stopped", "tab idle", "finish Error e"]);
+        check("SubagentStop", "", &["session SubagentStop"]);
+        check("SessionEnd", "", &["end Everything", "removed", "tab idle", "session SessionEnd"]);
+        for name in ["SubagentStart", "PreCompact", "PostCompact", "CwdChanged", "New"] {
+            check(name, "", &[]);
+        }
+    }
+
+    #[test]
+    fn a_call_ends_its_own_wait_and_the_unnamed_ones() {
+        for name in ["PostToolUse", "PostToolUseFailure", "ElicitationResult"] {
+            let changes = changes(name, r#","tool_name":"Bash","agent_id":"a""#, &Facts::default());
+            assert!(
+                matches!(changes[0], Change::End(Scope::Call(Agent::Sub(_), Call::Named(_)))),
+                "{name}"
+            );
+            assert_eq!(changes[1], Change::End(Scope::Unnamed));
+            assert_eq!(
+                changes[2..4],
+                [Change::Status(Status::Running), Change::Activity(Activity::Running)]
+            );
+        }
+        let stopped = changes("SubagentStop", r#","agent_id":"a""#, &Facts::default());
+        assert!(
+            stopped.iter().any(|change| matches!(change, Change::End(Scope::Agent(Agent::Sub(_)))))
+        );
+    }
+
+    #[test]
+    fn a_nested_session_changes_nothing() {
+        let facts = Facts { nested: true, ..Facts::default() };
+        assert_eq!(changes("SessionStart", "", &facts), []);
+    }
+
+    #[test]
+    fn a_label_means_nothing_to_tmux() {
+        for (name, label) in
+            [("Stop", "Stop"), ("a#{b},c;d'e", "a__b__c_d_e"), ("é", "_"), ("x-y_z", "x-y_z")]
+        {
+            let changes = changes(name, "", &Facts::default());
+            assert!(
+                changes.contains(&Change::Latest { event: label.to_owned(), folds: false }),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_transcript_is_named_only_when_it_exists() {
+        let path = r#","transcript_path":"/t.jsonl""#;
+        for exists in [true, false] {
+            let facts = Facts { transcript_exists: exists, ..Facts::default() };
+            let found = changes("Stop", path, &facts).into_iter().find_map(|change| match change {
+                Change::Identity(identity) => Some(identity.transcript),
+                _ => None,
+            });
+            assert_eq!(found, Some(exists.then(|| "/t.jsonl".to_owned())));
+        }
+    }
 }

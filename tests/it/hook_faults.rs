@@ -1,1 +1,236 @@
+//! Whatever goes wrong, Claude does not notice: exit 0, nothing printed, in bounded time.
 
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::events::{bash, event, prompt, start, stop};
+use crate::world::{World, assert_silent, run, wait_for};
+
+/// Far above every deadline of the hook together, far below the time Claude gives a hook.
+const PATIENCE_SECONDS: u64 = 8;
+
+#[test]
+fn outside_tmux() {
+    let world = World::bare();
+    world.hook(&start("startup"));
+    assert!(!world.state_file("journal.jsonl").exists());
+}
+
+#[test]
+fn with_a_pane_that_is_gone() {
+    let mut world = World::new();
+    world.pane = "%4711".to_owned();
+    world.hook(&stop("done"));
+}
+
+#[test]
+fn with_variables_that_name_no_pane() {
+    for (tmux, pane) in
+        [("", "%0"), ("nonsense", "%0"), ("/s,1,0", "5"), ("/s,1,0", "%0;kill-server")]
+    {
+        let world = World::bare().with("TMUX", tmux).with("TMUX_PANE", pane);
+        world.hook(&start("startup"));
+    }
+}
+
+#[test]
+fn with_the_pane_number_of_another_server() {
+    let (old, new) = (World::new(), World::new());
+    // The pane exists in the new server too, but it is not the one the variables speak of.
+    let place = format!("{},{},0", new.socket().display(), old.server_pid());
+    let lost = World::bare()
+        .with("TMUX", &place)
+        .with("TMUX_PANE", &new.pane)
+        .with("TERM_PROGRAM", "tmux");
+    lost.hook(&start("startup"));
+    assert_eq!(new.options().len(), 0);
+    assert_eq!(new.tmux(&["show-environment", "-gh"]).matches("CLD_").count(), 0);
+}
+
+#[test]
+fn with_a_server_that_is_gone() {
+    let world = World::new();
+    world.tmux(&["kill-server"]);
+    world.hook(&start("startup"));
+    let started = std::os::unix::net::UnixStream::connect(world.socket());
+    assert!(started.is_err(), "the hook must not start a server");
+}
+
+#[test]
+fn with_a_server_that_hangs() {
+    let world = World::new();
+    let signal = |name: &str| {
+        Command::new("kill").args([name, world.server_pid()]).status().unwrap();
+    };
+    signal("-STOP");
+    let begun = Instant::now();
+    let output = run(world.cld(&["hook"]), start("startup").to_string().as_bytes());
+    let took = begun.elapsed();
+    signal("-CONT");
+    assert_silent(&output);
+    assert!(took.as_secs() < PATIENCE_SECONDS, "{took:?}");
+    // The server may still take what lies in its socket, or not; the next event finds it well.
+    world.hook(&prompt("go"));
+    assert_eq!(world.meta("status"), "running");
+}
+
+#[test]
+fn with_no_tmux_to_be_found() {
+    let missing = World::new().with("CLD_TMUX", "/nowhere/tmux");
+    missing.hook(&start("startup"));
+    let unfound = World::new().without("CLD_TMUX").with("PATH", "/nowhere");
+    unfound.hook(&start("startup"));
+}
+
+#[test]
+fn with_broken_payloads() {
+    let world = World::new().with("CLAUDE_TMUX_DEBUG", "1");
+    let whole = start("startup").to_string();
+    let deep = format!("{{\"a\":{}", "[".repeat(10_000));
+    let broken: [&[u8]; 12] = [
+        b"",
+        b"\n",
+        b"nonsense",
+        b"null",
+        b"[]",
+        b"7",
+        b"{}",
+        &whole.as_bytes()[..whole.len() / 2],
+        b"{\"hook_event_name\":\"Stop\",\"session_id\":7}",
+        b"{\"hook_event_name\":\"Stop\",\"session_id\":\"a\",\"cwd\":\"\xff\xfe\"}",
+        b"\0\0\0\0",
+        deep.as_bytes(),
+    ];
+    for payload in broken {
+        world.hook_bytes(payload);
+        assert_eq!(world.options().len(), 0, "{:?}", String::from_utf8_lossy(payload));
+    }
+    let log = fs::read_to_string(world.state_file("debug.log")).unwrap();
+    assert_eq!(
+        log.lines().filter(|line| line.contains("refused: ")).count(),
+        broken.len(),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_response_of_thirty_megabytes_is_skipped() {
+    let world = World::new();
+    let huge = event(
+        "PostToolUse",
+        &json!({"tool_name": "Read", "tool_input": {"file_path": "/x"}, "tool_response": "x\n".repeat(15_000_000)}),
+    );
+    world.hook(&huge);
+    assert_eq!(world.meta("latest_hook_event"), "PostToolUse");
+    world.hook(&stop(&"word ".repeat(1_000_000)));
+    assert!(world.meta("finished").len() < 600);
+}
+
+#[test]
+fn more_than_is_kept_is_still_read_to_its_end() {
+    let world = World::new();
+    world.hook_bytes(&vec![b' '; 70 * 1024 * 1024]);
+    assert_eq!(world.options().len(), 0);
+}
+
+#[test]
+fn the_payload_is_read_even_where_there_is_nothing_to_do() {
+    let large = prompt(&"x".repeat(1_000_000));
+    for world in [World::bare(), World::new().with("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")] {
+        // A hook that leaves early would give the writer a broken pipe, which `run` reports.
+        world.hook(&large);
+    }
+}
+
+#[test]
+fn input_that_never_ends_is_given_up() {
+    let world = World::new();
+    let mut silent = world.cld(&["hook"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut endless = world.cld(&["hook"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut writer = endless.stdin.take().unwrap();
+    let writing = std::thread::spawn(move || while writer.write_all(&[b' '; 4096]).is_ok() {});
+    let begun = Instant::now();
+    assert!(wait_for(&mut silent).success());
+    assert!(wait_for(&mut endless).success());
+    assert!(begun.elapsed().as_secs() < PATIENCE_SECONDS);
+    writing.join().unwrap();
+    assert_eq!(world.options().len(), 0);
+}
+
+#[test]
+fn with_standard_output_closed() {
+    let world = World::new();
+    let cld = env!("CARGO_BIN_EXE_cld");
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("exec {cld} hook >&- 2>&-")]);
+    for (name, value) in world.cld(&["hook"]).get_envs() {
+        command.env(name, value.unwrap());
+    }
+    assert_silent(&run(command, start("startup").to_string().as_bytes()));
+    assert_eq!(world.meta("status"), "stopped");
+}
+
+#[test]
+fn without_a_home_or_with_one_that_cannot_be_written() {
+    for world in [World::new().without("HOME"), World::new().with("HOME", "relative")] {
+        let world = world.with("CLAUDE_TMUX_DEBUG", "1");
+        world.hook(&start("startup"));
+        assert_eq!(world.meta("status"), "stopped");
+    }
+    // A file where the directory should be is as unwritable for root as for anybody.
+    let world = World::new().with("CLAUDE_TMUX_DEBUG", "1");
+    fs::write(world.home().join(".local"), "").unwrap();
+    world.hook(&start("startup"));
+    assert_eq!(world.meta("status"), "stopped");
+}
+
+#[test]
+fn with_a_full_disk() {
+    let world = World::new().with("CLAUDE_TMUX_DEBUG", "1");
+    let state = world.home().join(".local/state/cld");
+    fs::create_dir_all(&state).unwrap();
+    // Writing to this device fails with "no space left".
+    for name in ["journal.jsonl", "debug.log"] {
+        std::os::unix::fs::symlink("/dev/full", state.join(name)).unwrap();
+    }
+    world.hook(&start("startup"));
+    assert_eq!(world.meta("status"), "stopped");
+}
+
+#[test]
+fn two_hundred_hooks_at_once() {
+    let world = World::new();
+    let hooks: Vec<_> = (0..200).map(|_| world.begin_hook()).collect();
+    for (index, mut hook) in hooks.into_iter().enumerate() {
+        hook.give(&bash("PreToolUse", &format!("call {index}")));
+        hook.finish();
+    }
+    assert_eq!(world.window_state(), "running");
+}
+
+#[test]
+fn logs_are_private_and_hold_no_text() {
+    let secret = "correct horse battery staple";
+    let world =
+        World::new().with("CLAUDE_TMUX_DEBUG", "1").with("CLAUDE_CODE_MESSAGING_TOKEN", secret);
+    for payload in
+        [start("startup"), prompt(secret), bash("PermissionRequest", secret), stop(secret)]
+    {
+        world.hook(&payload);
+    }
+    world.hook(&event(secret, &json!({})));
+    world.hook_bytes(format!("{{\"hook_event_name\":\"{secret}").as_bytes());
+    for name in ["debug.log", "journal.jsonl"] {
+        let path = world.state_file(name);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(!text.is_empty() && !text.contains("horse"), "{text}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let dir = world.state_file("");
+    assert_eq!(fs::metadata(dir).unwrap().permissions().mode() & 0o777, 0o700);
+}

@@ -1,1 +1,120 @@
+//! The raw payload goes to a collector, and the collector cannot hold Claude up.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Instant;
+
+use crate::events::{start, stop};
+use crate::world::World;
+
+/// The worst case is two seconds for the collector; the rest is room for a busy machine.
+const PATIENCE_SECONDS: u64 = 8;
+
+fn listener() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    (listener, url)
+}
+
+/// Reads one request: its head and as much body as it announces.
+fn read_request(stream: &mut TcpStream) -> (String, Vec<u8>) {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        if let Some(end) = end {
+            let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+            let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+            let length: usize = length.unwrap().parse().unwrap();
+            if bytes.len() - end - 4 >= length {
+                return (head, bytes[end + 4..].to_vec());
+            }
+        }
+        let read = stream.read(&mut piece).unwrap();
+        assert!(read > 0, "the request is cut off");
+        bytes.extend_from_slice(&piece[..read]);
+    }
+}
+
+#[test]
+fn the_raw_bytes_are_posted_with_the_token() {
+    let (listener, url) = listener();
+    let world = World::new()
+        .with("CLAUDE_HUB_COLLECTOR_URL", &format!("{url}/base/"))
+        .with("CLAUDE_HUB_COLLECTOR_TOKEN", "s3cret");
+    let payload = format!(" {}\r\n", start("startup"));
+    let collector = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let request = read_request(&mut stream);
+        stream.write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n").unwrap();
+        request
+    });
+    world.hook_bytes(payload.as_bytes());
+    let (head, body) = collector.join().unwrap();
+    assert_eq!(body, payload.as_bytes());
+    assert!(head.starts_with("POST /base/events HTTP/1.1\r\n"), "{head}");
+    assert!(head.contains("Content-Type: application/json"), "{head}");
+    assert!(head.contains("Authorization: Bearer s3cret"), "{head}");
+    assert_eq!(world.meta("status"), "stopped");
+}
+
+#[test]
+fn even_what_cld_refuses_is_posted_and_a_nested_session_too() {
+    for world in [World::bare(), World::new().with("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")] {
+        let (listener, url) = listener();
+        let world = world.with("CLAUDE_HUB_COLLECTOR_URL", &url);
+        let collector = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (_, body) = read_request(&mut stream);
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+            body
+        });
+        world.hook_bytes(b"not json");
+        assert_eq!(collector.join().unwrap(), b"not json");
+    }
+}
+
+#[test]
+fn a_collector_that_misbehaves_is_not_noticed() {
+    type Behaviour = fn(TcpListener);
+    let behaviours: [(&str, Behaviour); 5] = [
+        ("refuses", drop),
+        ("accepts and says nothing", |listener| {
+            let held = listener.accept();
+            thread::park_timeout(std::time::Duration::from_secs(PATIENCE_SECONDS));
+            drop(held);
+        }),
+        ("never accepts", |listener| {
+            thread::park_timeout(std::time::Duration::from_secs(PATIENCE_SECONDS));
+            drop(listener);
+        }),
+        ("closes at once", |listener| drop(listener.accept())),
+        ("answers without end", |listener| {
+            let (mut stream, _) = listener.accept().unwrap();
+            while stream.write_all(&[b'x'; 4096]).is_ok() {}
+        }),
+    ];
+    for (name, behaviour) in behaviours {
+        let (listener, url) = listener();
+        let world = World::new().with("CLAUDE_HUB_COLLECTOR_URL", &url);
+        let collector = thread::spawn(move || behaviour(listener));
+        let begun = Instant::now();
+        world.hook(&stop("done"));
+        assert!(begun.elapsed().as_secs() < PATIENCE_SECONDS, "{name}: {:?}", begun.elapsed());
+        assert_eq!(world.meta("status"), "stopped", "{name}");
+        collector.thread().unpark();
+        collector.join().unwrap();
+    }
+}
+
+#[test]
+fn an_address_that_is_no_plain_http_is_left_alone() {
+    for url in ["https://127.0.0.1:1", "ftp://x", "nonsense", "http://"] {
+        let world =
+            World::new().with("CLAUDE_HUB_COLLECTOR_URL", url).with("CLAUDE_TMUX_DEBUG", "1");
+        world.hook(&stop("done"));
+        let log = std::fs::read_to_string(world.state_file("debug.log")).unwrap();
+        assert!(log.contains("forwarding failed: CLAUDE_HUB_COLLECTOR_URL"), "{log}");
+    }
+}

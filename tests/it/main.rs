@@ -1,5 +1,11 @@
 //! The integration tests: the real binary against real tmux, each test in a world of its own.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking and start programs themselves"
+)]
+
 mod events;
 mod hook_faults;
 mod hook_forward;
