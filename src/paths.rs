@@ -52,6 +52,12 @@ pub fn other_config_dir() -> Option<PathBuf> {
     (Some(&named) != default.as_ref()).then_some(named)
 }
 
+/// `$CLD_PATIENCE`: how many times longer than usual the hook waits for anything, for machines that
+/// are slow or very busy.
+pub fn patience() -> u32 {
+    env::var("CLD_PATIENCE").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1).clamp(1, 100)
+}
+
 /// Where hook events are forwarded to, and the token that lets them in.
 pub fn collector() -> Option<(String, Option<String>)> {
     let url = env::var("CLAUDE_HUB_COLLECTOR_URL").ok().filter(|url| !url.is_empty())?;

@@ -84,7 +84,12 @@ fn script(changes: &[Change], registers: &Registers) -> String {
         Some(hidden) => {
             script.text.push_str(&format!("if -F -t {} '{}' {{", registers.pane, not(&hidden)));
             script.show(changes);
-            script.text.push('}');
+            script.text.push_str("};");
+        }
+    }
+    for change in changes {
+        if let Change::End(Scope::EarlierPrompt(prompt)) = change {
+            script.text.push_str(&registers.set_if_newest("prompt", &prompt.to_string()));
         }
     }
     if script.text.ends_with(';') {
@@ -144,7 +149,8 @@ impl Script<'_> {
             Change::End(Scope::Turn) => registers.set_newest("end_turn", ""),
             Change::End(Scope::Agent(agent)) => registers.add_call(&format!("{agent}.any")),
             Change::End(Scope::Call(agent, call)) => registers.add_call(&format!("{agent}.{call}")),
-            Change::Ask { .. }
+            Change::End(Scope::EarlierPrompt(_))
+            | Change::Ask { .. }
             | Change::Finish { .. }
             | Change::Title(_)
             | Change::Background(_)
@@ -225,11 +231,25 @@ impl Script<'_> {
                 format!("[|]({})[.][a-z]@{} [^|]*", dialogs.join("|"), self.registers.before());
             self.set(ASKING, &format!("#{{?#{{{ASKING}}},#{{s/{ended}//:{ASKING}}},}}"));
         }
+        for scope in scopes.clone() {
+            if let Scope::EarlierPrompt(prompt) = scope {
+                self.end_dialogs_of_earlier_prompts(prompt);
+            }
+        }
         let finishes = changes.iter().any(|change| matches!(change, Change::Finish { .. }));
         if scopes.clone().any(Scope::ends_turn) && !finishes {
             let finished = format!("#{{{FINISHED}}}");
             self.set(FINISHED, &choose(&self.registers.is_older(&finished), "", &finished));
         }
+    }
+
+    /// Nothing is remembered of this end: a request that arrives later is taken for a new one.
+    fn end_dialogs_of_earlier_prompts(&mut self, prompt: Call) {
+        let asking = format!("#{{{ASKING}}}");
+        let same = equal(&self.registers.read("prompt"), &prompt.to_string());
+        let main = format!("[|]{}[.][0-9a-z]+[.][a-z]@[0-9]* [^|]*", Agent::Main);
+        let others = choose(&asking, &format!("#{{s/{main}//:{ASKING}}}"), "");
+        self.set(ASKING, &choose(&any(&[same, self.registers.is_late_order()]), &asking, &others));
     }
 
     fn ask(&mut self, agent: Agent, call: Call) {
@@ -401,7 +421,7 @@ fn dialogs_of(scope: Scope) -> Option<String> {
         Scope::Agent(agent) => Some(format!("{agent}[.][0-9a-z]+")),
         Scope::Call(agent, call) => Some(format!("{agent}[.]{call}")),
         Scope::Unnamed => Some("[0-9a-z]+[.]none".to_owned()),
-        Scope::Turn => None,
+        Scope::Turn | Scope::EarlierPrompt(_) => None,
     }
 }
 

@@ -72,7 +72,9 @@ pub enum Kind<'a> {
     UserPromptSubmit {
         by_machine: bool,
     },
-    PreToolUse,
+    PreToolUse {
+        prompt: Option<Call>,
+    },
     /// PostToolUse and PostToolUseFailure: the call is over either way.
     PostToolUse {
         call: Call,
@@ -238,7 +240,13 @@ impl<'a> Payload<'a> {
                     }),
                 }
             }
-            "PreToolUse" => Kind::PreToolUse,
+            "PreToolUse" => Kind::PreToolUse {
+                prompt: self
+                    .prompt_id
+                    .0
+                    .as_deref()
+                    .map(|id| Call::named(Hash::new().add(id).finish())),
+            },
             "PostToolUse" | "PostToolUseFailure" => Kind::PostToolUse { call: self.call() },
             "PostToolBatch" => Kind::PostToolBatch,
             "PermissionRequest" => Kind::PermissionRequest { tool: self.tool(), call: self.call() },

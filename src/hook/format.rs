@@ -22,15 +22,18 @@ pub(super) fn equal(left: &str, right: &str) -> String {
 }
 
 pub(super) fn any(conditions: &[String]) -> String {
-    nested("||", conditions, "0")
+    nested("||", conditions, "0", "1")
 }
 
 pub(super) fn all(conditions: &[String]) -> String {
-    nested("&&", conditions, "1")
+    nested("&&", conditions, "1", "0")
 }
 
 /// The logical operators of tmux take two arguments each.
-fn nested(operator: &str, conditions: &[String], neutral: &str) -> String {
+fn nested(operator: &str, conditions: &[String], neutral: &str, decisive: &str) -> String {
+    if conditions.iter().any(|condition| condition == decisive) {
+        return decisive.to_owned();
+    }
     let open: Vec<&String> = conditions.iter().filter(|condition| *condition != neutral).collect();
     let Some((last, rest)) = open.split_last() else { return neutral.to_owned() };
     rest.iter().rfold((*last).clone(), |inner, outer| format!("#{{{operator}:{outer},{inner}}}"))
@@ -50,6 +53,8 @@ mod tests {
         assert_eq!(choose("#{@x}", "a", "a"), "a");
         assert_eq!(any(&[no(), no()]), "0");
         assert_eq!(any(&[no(), open(), no()]), "#{@x}");
+        assert_eq!(any(&[open(), yes()]), "1");
+        assert_eq!(all(&[open(), no()]), "0");
         assert_eq!(all(&[yes()]), "1");
         assert_eq!(all(&[open(), yes(), open(), open()]), "#{&&:#{@x},#{&&:#{@x},#{@x}}}");
         assert_eq!(equal("a", "a"), "1");

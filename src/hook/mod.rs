@@ -42,10 +42,10 @@ pub fn run() {
     // A panic would print, and end with a code that Claude shows to the person.
     std::panic::set_hook(Box::new(|_| std::process::exit(0)));
     let mut report = Report::new(clock::now());
-    let payload = match stdin::drain(STDIN_LIMIT) {
+    let payload = match stdin::drain(STDIN_LIMIT * paths::patience()) {
         Payload::Whole(payload) => payload,
         Payload::TooLarge => return report.finish("refused: payload is larger than 64 MiB"),
-        Payload::NoEnd => return report.finish("refused: stdin did not end within 3 s"),
+        Payload::NoEnd => return report.finish("refused: stdin did not end in time"),
         Payload::Unreadable => return report.finish("refused: stdin cannot be read"),
     };
     let forwarding = Forwarding::start(&payload);
@@ -59,7 +59,7 @@ pub fn run() {
 /// What `cld hook --dry-run` prints: the changes, and the command that would make them.
 pub fn explain() -> String {
     let began = clock::now();
-    let Payload::Whole(payload) = stdin::drain(STDIN_LIMIT) else {
+    let Payload::Whole(payload) = stdin::drain(STDIN_LIMIT * paths::patience()) else {
         return "refused: no whole payload on standard input\n".to_owned();
     };
     let event = match parse(&payload) {
@@ -97,7 +97,7 @@ fn update_pane(payload: &[u8], report: &mut Report) -> String {
             "another tmux server has this socket".to_owned()
         }
         Answer::Refused(printed) => format!("tmux said {:?}", one_line(&printed, 80)),
-        Answer::TimedOut => "tmux did not answer within 300 ms".to_owned(),
+        Answer::TimedOut => "tmux did not answer in time".to_owned(),
         Answer::TooLong => "refused: request is too long for tmux".to_owned(),
         Answer::NotStarted(error) => format!("tmux could not be started: {error}"),
     }
@@ -106,7 +106,7 @@ fn update_pane(payload: &[u8], report: &mut Report) -> String {
 /// One call for nearly every event; only an event that newer ones have overtaken needs the careful
 /// batch, after the server refused the short one as a whole.
 fn apply(changes: &[Change], place: &Place, began: Moment) -> Answer {
-    let deadline = Instant::now() + TMUX_LIMIT;
+    let deadline = Instant::now() + TMUX_LIMIT * paths::patience();
     match place.server.run(&batch(changes, place, began, Order::Newest), deadline) {
         Answer::Refused(printed) if printed.contains(REFUSED) => {
             place.server.run(&batch(changes, place, began, Order::Late), deadline)

@@ -86,6 +86,19 @@ impl Registers {
         }
     }
 
+    /// A command that sets a register to a word; a late event sets nothing.
+    pub(super) fn set_if_newest(&self, register: &str, word: &str) -> String {
+        match self.order {
+            Order::Newest => self.set(register, word),
+            Order::Late => String::new(),
+        }
+    }
+
+    /// Whether this batch is the one for a late event.
+    pub(super) fn is_late_order(&self) -> String {
+        u8::from(self.order == Order::Late).to_string()
+    }
+
     /// Adds to the calls that ended. They are kept so that a request for permission that arrives
     /// after the end of its own call does not open a wait that nothing would end.
     pub(super) fn add_call(&self, which: &str) -> String {

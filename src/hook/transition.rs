@@ -67,9 +67,12 @@ pub enum Scope {
     Unnamed,
     /// The finished turn only: Claude goes on by itself while dialogs may stay open.
     Turn,
+    /// The main thread's dialogs, if the call before belonged to another prompt than this one.
+    EarlierPrompt(Call),
 }
 
 impl Scope {
+    /// Whether a dialog is certain to be ended.
     pub fn covers(self, dialog: &Dialog<'_>) -> bool {
         match self {
             Self::Everything => true,
@@ -78,7 +81,7 @@ impl Scope {
                 dialog.agent == agent.to_string() && dialog.call == call.to_string()
             }
             Self::Unnamed => dialog.call == Call::Unnamed.to_string(),
-            Self::Turn => false,
+            Self::Turn | Self::EarlierPrompt(_) => false,
         }
     }
 }
@@ -95,7 +98,7 @@ pub fn transition(event: &Event<'_>, facts: &Facts) -> Vec<Change> {
         event: label(event),
         folds: matches!(
             event.kind,
-            Kind::PreToolUse | Kind::PostToolUse { .. } | Kind::PostToolBatch
+            Kind::PreToolUse { .. } | Kind::PostToolUse { .. } | Kind::PostToolBatch
         ),
     });
     changes
@@ -130,7 +133,15 @@ fn meaning(event: &Event<'_>, facts: &Facts) -> Vec<Change> {
             changes.extend(title(event).map(|title| Change::Title(Some(title))));
             changes
         }
-        Kind::PreToolUse => vec![End(Scope::Agent(agent)), Show(Activity::Running)],
+        // A call may begin while another of the same message already asks: Claude starts tools as
+        // they are streamed. So a beginning call ends only what an earlier prompt has left, when a
+        // queued one goes on without a UserPromptSubmit.
+        Kind::PreToolUse { prompt } if agent == Agent::Main => {
+            let mut changes = vec![End(Scope::Turn), Show(Activity::Running)];
+            changes.extend(prompt.map(|prompt| End(Scope::EarlierPrompt(prompt))));
+            changes
+        }
+        Kind::PreToolUse { .. } => vec![Show(Activity::Running)],
         Kind::PostToolUse { call } | Kind::ElicitationResult { call } => vec![
             End(Scope::Call(agent, *call)),
             End(Scope::Unnamed),
@@ -296,7 +307,8 @@ mod tests {
             r#","prompt":"<task-notification>""#,
             &["end Turn", "running", "tab running", "session UserPromptSubmit"],
         );
-        check("PreToolUse", "", &[main, "tab running", "folds"]);
+        check("PreToolUse", "", &["end Turn", "tab running", "folds"]);
+        check("PreToolUse", r#","prompt_id":"p","agent_id":"a""#, &["tab running", "folds"]);
         check("PostToolBatch", "", &[main, "folds"]);
         check(
             "PermissionRequest",

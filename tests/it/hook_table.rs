@@ -112,14 +112,40 @@ fn a_plan_waits_for_approval() {
 }
 
 #[test]
-fn pre_tool_use_ends_the_waits_of_its_agent_but_leaves_the_status() {
+fn a_call_that_begins_while_another_asks_ends_no_dialog() {
     let world = at_work();
     world.hook(&bash("PermissionRequest", "make"));
     world.hook(&by_agent(bash("PermissionRequest", "cargo test"), "a1"));
     check(&world, &bash("PreToolUse", "ls"), "stopped", "waiting");
+    check(&world, &by_agent(bash("PreToolUse", "ls"), "a1"), "stopped", "waiting");
+    assert_eq!(world.meta("asking").matches('|').count(), 2, "{}", world.meta("asking"));
+}
+
+#[test]
+fn the_first_call_of_another_prompt_ends_what_the_earlier_one_left() {
+    let of_prompt = |mut payload: Value, prompt: &str| {
+        payload["prompt_id"] = json!(prompt);
+        payload
+    };
+    let world = at_work();
+    world.hook(&of_prompt(bash("PreToolUse", "make"), "one"));
+    world.hook(&of_prompt(bash("PermissionRequest", "make"), "one"));
+    world.hook(&by_agent(bash("PermissionRequest", "cargo test"), "a1"));
+    check(&world, &of_prompt(bash("PreToolUse", "ls"), "one"), "stopped", "waiting");
+    assert_eq!(world.meta("asking").matches('|').count(), 2);
+    // Denied with Esc, which fires nothing, while another prompt stood in the queue.
+    world.hook(&of_prompt(bash("PreToolUse", "date"), "two"));
     assert!(world.meta("asking").ends_with(" Bash: cargo test"), "{}", world.meta("asking"));
-    // The tab turns blue with the last wait; the status follows with the end of a tool.
-    check(&world, &by_agent(bash("PreToolUse", "ls"), "a1"), "stopped", "running");
+    assert_eq!(world.meta("asking").matches('|').count(), 1);
+}
+
+#[test]
+fn a_queued_prompt_that_goes_on_without_an_event_shows_with_its_first_tool() {
+    let world = at_work();
+    check(&world, &stop("done"), "stopped", "waiting");
+    // The tab turns blue at once; the status follows with the end of the tool.
+    check(&world, &bash("PreToolUse", "ls"), "stopped", "running");
+    assert_eq!(world.meta("finished"), "");
     check(&world, &bash("PostToolUse", "ls"), "running", "running");
 }
 

@@ -124,7 +124,9 @@ impl Model {
                 self.set_on = "UserPromptSubmit";
             }
             Ev::Pre(agent, _) => {
-                self.end_agent(*agent);
+                if agent.is_none() {
+                    self.finished = None;
+                }
                 self.running = true;
             }
             Ev::Permission(agent, call) => {
