@@ -134,17 +134,23 @@ fn facts(event: &Event<'_>) -> Facts {
         let config_dir = paths::other_config_dir().map(PathBuf::into_os_string);
         facts.config_dir = config_dir.and_then(|dir| dir.into_string().ok());
     }
-    if matches!(
-        event.kind,
-        Kind::SessionStart { .. }
-            | Kind::Stop { .. }
-            | Kind::SubagentStop { .. }
-            | Kind::SessionEnd
-    ) {
+    if tells_transcript(&event.kind) {
         let transcript = event.transcript.as_deref().map(Path::new);
         facts.transcript_exists = transcript.is_some_and(Path::is_file);
     }
     facts
+}
+
+/// The events that name the session. The file may appear only after the first turn has ended.
+fn tells_transcript(kind: &Kind<'_>) -> bool {
+    matches!(
+        kind,
+        Kind::SessionStart { .. }
+            | Kind::UserPromptSubmit { .. }
+            | Kind::Stop { .. }
+            | Kind::SubagentStop { .. }
+            | Kind::SessionEnd
+    )
 }
 
 fn shown(place: &Place, changes: &[Change], began: Moment) -> String {

@@ -331,7 +331,9 @@ fn the_transcript_is_kept_once_it_exists() {
     world.hook(&finished);
     assert_eq!(world.meta("transcript"), "");
     std::fs::write(&transcript, "{}").unwrap();
-    world.hook(&finished);
+    let mut prompted = prompt("next");
+    prompted["transcript_path"] = json!(transcript);
+    world.hook(&prompted);
     assert_eq!(world.meta("transcript"), transcript.to_str().unwrap());
     world.hook(&start("startup"));
     assert_eq!(world.meta("transcript"), "");
