@@ -16,6 +16,7 @@ pub mod session;
 pub mod hook;
 
 // What Claude Code itself keeps about its sessions.
+pub mod projects;
 pub mod registry;
 pub mod slug;
 pub mod transcript;
