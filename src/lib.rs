@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod error;
 pub mod paths;
+pub mod shell;
 pub mod text;
 
 // The nouns, and how they are written into tmux.
