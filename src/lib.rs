@@ -22,6 +22,9 @@ pub mod registry;
 pub mod slug;
 pub mod transcript;
 
+// `cld resume`, from an id to Claude Code in the right directory.
+pub mod resume;
+
 // `cld log`, from the journal to the terminal.
 pub mod log;
 

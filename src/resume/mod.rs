@@ -1,0 +1,4 @@
+//! `cld resume`: back to a session, in the directory it belongs to.
+
+pub mod decision;
+pub mod directory;
