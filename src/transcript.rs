@@ -17,6 +17,6 @@ mod title;
 
 pub use evidence::{LastExchange, Piece, SeenCwd, Worktree};
 pub use find::{IdPrefix, Session, all, matching};
-pub use read::{Facts, Reader, Summary};
+pub use read::{Facts, Origin, Reader, Summary};
 pub use time::parse_utc;
 pub use title::{Title, TitleSource};
