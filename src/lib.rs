@@ -29,7 +29,10 @@ pub mod resume;
 pub mod log;
 
 // The doors: each is the only way to one thing outside the program.
+pub mod claude;
 pub mod clock;
+pub mod git;
 pub mod journal;
 pub mod process;
+pub mod terminal;
 pub mod tmux;

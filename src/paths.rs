@@ -45,11 +45,23 @@ pub fn claude_pid() -> Option<u32> {
     env::var("CLAUDE_PID").ok()?.parse().ok()
 }
 
+/// Where programs are looked for.
+pub fn search_path() -> OsString {
+    env::var_os("PATH").unwrap_or_default()
+}
+
+/// Names Claude Code's own directory, where that is not the default one.
+pub const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+
 /// `$CLAUDE_CONFIG_DIR`, when it is set to something else than the default.
 pub fn other_config_dir() -> Option<PathBuf> {
     let named = PathBuf::from(set("CLAUDE_CONFIG_DIR")?);
     let default = set("HOME").map(|home| PathBuf::from(home).join(".claude"));
     (Some(&named) != default.as_ref()).then_some(named)
+}
+
+pub fn home() -> Option<PathBuf> {
+    set("HOME").map(PathBuf::from)
 }
 
 /// Where hook events are forwarded to, and the token that lets them in.

@@ -23,11 +23,17 @@ pub struct Projects {
 }
 
 impl Projects {
-    /// What a missing or unreadable file says: nothing.
-    pub fn read(file: &Path) -> Self {
-        let fits = fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
-        let content = fits.then(|| fs::read(file).ok()).flatten();
-        content.and_then(|content| Self::parse(&content)).unwrap_or_default()
+    /// What all these files say together; one that is missing or unreadable says nothing.
+    pub fn read(files: &[PathBuf]) -> Self {
+        let mut all = Self::default();
+        for file in files {
+            let Some(found) = content(file).and_then(|content| Self::parse(&content)) else {
+                continue;
+            };
+            all.dirs.extend(found.dirs);
+            all.repositories.extend(found.repositories);
+        }
+        all
     }
 
     fn parse(content: &[u8]) -> Option<Self> {
@@ -72,6 +78,11 @@ struct File<'a> {
     projects: Option<&'a RawValue>,
     #[serde(borrow)]
     github_repo_paths: Option<&'a RawValue>,
+}
+
+fn content(file: &Path) -> Option<Vec<u8>> {
+    let found = fs::metadata(file).ok()?;
+    (found.is_file() && found.len() <= LARGEST).then(|| fs::read(file).ok()).flatten()
 }
 
 /// A value of another shape than expected counts as an empty one.
@@ -133,6 +144,6 @@ mod tests {
                 Projects::default()
             );
         }
-        assert_eq!(Projects::read(Path::new("/nowhere/.claude.json")), Projects::default());
+        assert_eq!(Projects::read(&["/nowhere/.claude.json".into()]), Projects::default());
     }
 }

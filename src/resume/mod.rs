@@ -2,3 +2,5 @@
 
 pub mod decision;
 pub mod directory;
+pub mod evidence;
+pub mod place;
