@@ -20,6 +20,9 @@ pub mod registry;
 pub mod slug;
 pub mod transcript;
 
+// What is true of every session, out of all of the above.
+pub mod roster;
+
 // `cld log`, from the journal to the terminal.
 pub mod log;
 
