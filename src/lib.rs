@@ -22,6 +22,9 @@ pub mod registry;
 pub mod slug;
 pub mod transcript;
 
+// What is true of every session, out of all of the above.
+pub mod roster;
+
 // `cld resume`, from an id to Claude Code in the right directory.
 pub mod resume;
 

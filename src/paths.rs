@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this module is the door to the environment")]
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use crate::tmux::Place;
@@ -35,6 +35,19 @@ pub fn tmux_program() -> PathBuf {
     programs.into_iter().find(|program| program.is_file()).unwrap_or_else(|| PathBuf::from("tmux"))
 }
 
+/// The socket of the tmux server this process was started in, else of the one that a plain `tmux`
+/// talks to.
+pub fn tmux_socket() -> PathBuf {
+    let own = env::var_os("TMUX").and_then(|tmux| Place::parse(&tmux, OsStr::new("%0")));
+    own.map_or_else(|| tmux_socket_dir().join("default"), |place| place.server.socket)
+}
+
+/// Where tmux keeps the sockets of this user: `${TMUX_TMPDIR:-/tmp}/tmux-UID`.
+pub fn tmux_socket_dir() -> PathBuf {
+    let parent = set("TMUX_TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    parent.join(format!("tmux-{}", rustix::process::getuid().as_raw()))
+}
+
 /// Claude Code tells its hooks how it was started; a `claude -p` is not a session of the pane.
 pub fn claude_is_unattended() -> bool {
     env::var_os("CLAUDE_CODE_ENTRYPOINT").is_some_and(|entry| entry == "sdk-cli")
@@ -56,12 +69,22 @@ pub const CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
 /// `$CLAUDE_CONFIG_DIR`, when it is set to something else than the default.
 pub fn other_config_dir() -> Option<PathBuf> {
     let named = PathBuf::from(set("CLAUDE_CONFIG_DIR")?);
-    let default = set("HOME").map(|home| PathBuf::from(home).join(".claude"));
-    (Some(&named) != default.as_ref()).then_some(named)
+    (Some(&named) != default_config_dir().as_ref()).then_some(named)
 }
 
 pub fn home() -> Option<PathBuf> {
     set("HOME").map(PathBuf::from)
+}
+
+/// Claude Code's own `~/.claude`.
+pub fn default_config_dir() -> Option<PathBuf> {
+    home().map(|home| home.join(".claude"))
+}
+
+/// The config directories known without looking at any session: `$CLAUDE_CONFIG_DIR` first, then
+/// the default one.
+pub fn config_dirs() -> Vec<PathBuf> {
+    other_config_dir().into_iter().chain(default_config_dir()).collect()
 }
 
 /// Where hook events are forwarded to, and the token that lets them in.
