@@ -26,6 +26,7 @@ pub mod transcript;
 pub mod roster;
 
 // `cld resume`, from an id to Claude Code in the right directory.
+pub mod jump;
 pub mod resume;
 
 // `cld log`, from the journal to the terminal.

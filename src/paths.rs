@@ -5,7 +5,8 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use crate::tmux::Place;
+use crate::session::PaneId;
+use crate::tmux::{Inside, Place};
 
 /// `$CLAUDE_TMUX_DEBUG=1` turns on the debug log.
 pub fn debug() -> bool {
@@ -22,6 +23,13 @@ pub fn tmux_place() -> Option<Place> {
     place.server.hidden_environment =
         env::var_os("TERM_PROGRAM").is_some_and(|name| name == "tmux");
     Some(place)
+}
+
+/// The tmux server this process was started in, also from a popup, which is no pane.
+pub fn inside_tmux() -> Option<Inside> {
+    let place = Place::parse(&env::var_os("TMUX")?, OsStr::new("%0"))?;
+    let pane = env::var("TMUX_PANE").ok().and_then(|pane| PaneId::parse(&pane));
+    Some(Inside { socket: place.server.socket, pid: place.server.pid, pane })
 }
 
 /// `$CLD_TMUX`, else the first `tmux` of `$PATH` with its whole path: a program named without one

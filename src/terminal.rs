@@ -20,6 +20,11 @@ pub fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Whether tmux could show a pane here.
+pub fn can_show_tmux() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
 /// Says something that is no answer to the command itself.
 pub fn note(text: &str) {
     // Nobody reads it where standard error is closed.
