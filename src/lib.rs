@@ -23,6 +23,7 @@ pub mod slug;
 pub mod transcript;
 
 // What is true of every session, out of all of the above.
+pub mod find;
 pub mod roster;
 
 // `cld resume`, from an id to Claude Code in the right directory.

@@ -6,7 +6,7 @@
 //! harmless first.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::pane::Kept;
 use crate::registry::{self, Entry, Liveness};
@@ -16,6 +16,7 @@ use crate::{clock, paths, process, slug};
 
 mod heal;
 mod join;
+pub mod past;
 
 pub use heal::{End, Health, State, Teller, heal};
 
@@ -64,6 +65,8 @@ pub struct Listed {
     /// What the facts above were taken from.
     pub pane: Option<Pane>,
     pub entry: Option<Entry>,
+    /// When the transcript of a past session was changed last.
+    pub modified: Option<SystemTime>,
 }
 
 impl Listed {
@@ -196,6 +199,7 @@ fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<List
         is_scripted: entry.as_ref().is_some_and(Entry::is_scripted),
         pane: pane.cloned(),
         entry,
+        modified: None,
         id,
     })
 }

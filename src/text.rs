@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The start of `text` as one line without control characters, at most `limit` bytes long.
 pub fn one_line(text: &str, limit: usize) -> String {
@@ -45,6 +45,17 @@ pub fn shown(path: &Path) -> String {
         }
     }
     text
+}
+
+/// A path with `~` for the home directory.
+pub fn from_home(path: &Path, home: Option<&Path>) -> PathBuf {
+    let below =
+        home.filter(|home| home.parent().is_some()).and_then(|home| path.strip_prefix(home).ok());
+    match below {
+        Some(below) if below.as_os_str().is_empty() => PathBuf::from("~"),
+        Some(below) => Path::new("~").join(below),
+        None => path.to_owned(),
+    }
 }
 
 /// True for characters that move the cursor, hide text or turn its direction around.
@@ -96,6 +107,18 @@ mod tests {
         assert_eq!(shown(Path::new("/home/u/a b/café")), "/home/u/a b/café");
         assert_eq!(shown(Path::new("/a\nb\u{1b}[2J\u{202e}")), "/a\\nb\\u{1b}[2J\\u{202e}");
         assert_eq!(shown(Path::new(OsStr::from_bytes(b"/\xff"))), "/\\xff");
+    }
+
+    #[test]
+    fn the_home_directory_is_a_tilde() {
+        let shorter = |path| from_home(Path::new(path), Some(Path::new("/home/u")));
+        for (path, expected) in
+            [("/home/u", "~"), ("/home/u/a b", "~/a b"), ("/home/user", "/home/user"), ("/", "/")]
+        {
+            assert_eq!(shorter(path), Path::new(expected));
+        }
+        assert_eq!(from_home(Path::new("/a"), Some(Path::new("/"))), Path::new("/a"));
+        assert_eq!(from_home(Path::new("/a"), None), Path::new("/a"));
     }
 
     #[test]
