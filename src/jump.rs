@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::session::PaneId;
 use crate::shell::quoted;
 use crate::text::{one_line, shown};
 use crate::tmux::{self, Answer, Batch, Pane, Server};
@@ -178,7 +177,7 @@ fn asking(clients: Vec<Client>, own: Option<&Pane>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Moment;
+    use crate::session::{Moment, PaneId};
 
     fn pane(id: u32, session: &str, window: &str) -> Pane {
         Pane {

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     }
     match Cli::parse().command {
         Command::Hook(Hook { dry_run }) => hook(dry_run),
+        Command::Resume(resume) => cld::error::exit_code(cld::resume::run(&resume)),
         Command::Log(log) => cld::error::exit_code(cld::log::run(&log)),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::session::PaneId;
 use crate::tmux::{Inside, Place};
@@ -93,6 +93,15 @@ pub fn default_config_dir() -> Option<PathBuf> {
 /// the default one.
 pub fn config_dirs() -> Vec<PathBuf> {
     other_config_dir().into_iter().chain(default_config_dir()).collect()
+}
+
+/// The files in which Claude Code lists its projects. The one of the default config directory lies
+/// beside it, unless `$CLAUDE_CONFIG_DIR` names that directory.
+pub fn project_lists(config_dir: &Path) -> Vec<PathBuf> {
+    let inside = config_dir.join(".claude.json");
+    let beside = home().map(|home| home.join(".claude.json"));
+    let beside = beside.filter(|_| default_config_dir().as_deref() == Some(config_dir));
+    beside.into_iter().chain([inside]).collect()
 }
 
 /// Where hook events are forwarded to, and the token that lets them in.

@@ -55,6 +55,8 @@ pub struct Listed {
     pub title: Option<String>,
     /// The project the session belongs to; it need not exist any more.
     pub directory: Option<PathBuf>,
+    /// The git branch at the last record of the transcript, where that was read.
+    pub branch: Option<String>,
     pub transcript: Option<PathBuf>,
     pub config_dir: Option<PathBuf>,
     pub pid: Option<u32>,
@@ -192,6 +194,7 @@ fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<List
         liveness,
         title: name.or_else(|| kept?.title.clone()),
         directory: project.directory,
+        branch: None,
         transcript: project.transcript,
         config_dir,
         pid: entry.as_ref().map(|entry| entry.pid).or_else(|| kept?.pid),
