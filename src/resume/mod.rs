@@ -15,6 +15,7 @@ use crate::find::Candidate;
 use crate::roster::{self, Listed, Roster, Servers};
 use crate::text::shown;
 use crate::tmux::Pane;
+use crate::transcript::{self, IdPrefix};
 use crate::{jump, paths, terminal};
 
 mod conversation;
@@ -117,7 +118,18 @@ impl Resuming<'_> {
     }
 
     fn conversation(&self) -> Result<Conversation> {
-        Conversation::read(self.id(), &self.candidate.files, self.may_ask)
+        let files = &self.candidate.files;
+        let mut conversation = Conversation::read(self.id(), files, self.may_ask)?;
+        // Whoever names a file leaves out the others of the same id.
+        if let Some(id) = IdPrefix::parse(self.id()).filter(|_| self.is_named_by_file()) {
+            let all = transcript::matching(&self.roster.config_dirs, &id);
+            conversation.is_double = all.len() > 1;
+        }
+        Ok(conversation)
+    }
+
+    fn is_named_by_file(&self) -> bool {
+        self.options.id.as_ref().is_some_and(|asked| asked.ends_with(".jsonl"))
     }
 
     /// Of a conversation that cannot be read, nothing is known.

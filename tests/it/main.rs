@@ -9,5 +9,7 @@ mod hook_redraw;
 mod hook_table;
 mod log;
 mod model;
+mod resume;
+mod stage;
 mod usage;
 mod world;
