@@ -10,6 +10,8 @@ mod hook_table;
 mod log;
 mod model;
 mod resume;
+mod resume_asks;
+mod resume_jumps;
 mod stage;
 mod usage;
 mod world;

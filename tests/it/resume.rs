@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
 
-use crate::stage::{Stage, check_exit, id, plant, plant_in, prompt, reply};
+use crate::stage::{Stage, check_exit, git, id, plant, plant_in, prompt, reply, worktree_state};
 use crate::world::World;
 
 fn world() -> World {
@@ -309,40 +309,12 @@ fn a_directory_that_is_gone_is_named_with_what_there_is_instead() {
 #[test]
 fn a_removed_worktree_is_offered_with_the_command_that_makes_it_again() {
     let world = world();
-    let repo = world.dir("repo");
+    let repo = git(&world, &["branch", "topic"]);
     let worktree = repo.join(".claude/worktrees/topic");
-    let git = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git.args([
-            "-C",
-            repo.to_str().unwrap(),
-            "-c",
-            "user.name=u",
-            "-c",
-            "user.email=u@example.com",
-        ]);
-        git.args(arguments).env("HOME", world.home()).env("GIT_CONFIG_NOSYSTEM", "1");
-        assert!(git.output().unwrap().status.success(), "git {arguments:?}");
-    };
-    git(&["init", "-q"]);
-    git(&["commit", "-q", "--allow-empty", "-m", "first"]);
-    git(&["branch", "worktree-topic"]);
-    plant(
-        &world.home().join(".claude"),
-        &worktree,
-        &id(1),
-        &[
-            prompt(&worktree, "in the worktree"),
-            json!({"type": "worktree-state", "sessionId": id(1), "worktreeSession": {
-                "originalCwd": repo.to_str().unwrap(),
-                "worktreePath": worktree.to_str().unwrap(),
-                "worktreeBranch": "worktree-topic",
-            }}),
-        ],
-    );
+    let lines = [prompt(&worktree, "in it"), worktree_state(&repo, &worktree, "topic")];
+    plant(&world.home().join(".claude"), &worktree, &id(1), &lines);
     let (_, err) = check_exit(&world.resume(Path::new("/"), &["-y", &id(1)]), 1);
-    let command =
-        format!("git -C {} worktree add {} worktree-topic", repo.display(), worktree.display());
+    let command = format!("git -C {} worktree add {} topic", repo.display(), worktree.display());
     assert!(err.contains(&format!("{command} && cld resume -y {}", id(1))), "{err}");
     assert!(!worktree.exists() && world.started().is_none());
 }

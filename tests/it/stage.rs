@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -139,6 +139,33 @@ pub(crate) fn prompt(cwd: &Path, text: &str) -> Value {
 
 pub(crate) fn reply(cwd: &Path, text: &str) -> Value {
     said("assistant", cwd, text)
+}
+
+/// Runs git in `~/repo`, which it makes with one commit at the first call.
+#[track_caller]
+pub(crate) fn git(world: &World, arguments: &[&str]) -> PathBuf {
+    let repo = world.dir("repo");
+    let run = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&repo).args(["-c", "user.name=u", "-c", "user.email=u@example.com"]);
+        git.args(arguments).env("HOME", world.home()).env("GIT_CONFIG_NOSYSTEM", "1");
+        assert!(git.output().unwrap().status.success(), "git {arguments:?}");
+    };
+    if !repo.join(".git").exists() {
+        run(&["init", "-q"]);
+        run(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    }
+    run(arguments);
+    repo
+}
+
+/// The record of a worktree that Claude Code made in `repo`.
+pub(crate) fn worktree_state(repo: &Path, worktree: &Path, branch: &str) -> Value {
+    json!({"type": "worktree-state", "worktreeSession": {
+        "originalCwd": repo.to_str().unwrap(),
+        "worktreePath": worktree.to_str().unwrap(),
+        "worktreeBranch": branch,
+    }})
 }
 
 #[track_caller]
