@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[derive(Debug, Parser)]
 #[command(name = "cld", version, about, max_term_width = 100, arg_required_else_help = true)]
@@ -14,6 +14,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Resume(Resume),
+    Ls(Ls),
+    Show(Show),
     Hook(Hook),
     Log(Log),
 }
@@ -55,6 +57,66 @@ pub struct Resume {
     /// Arguments for claude
     #[arg(last = true, value_name = "CLAUDE ARGS")]
     pub arguments: Vec<OsString>,
+}
+
+/// List Claude Code sessions: where each one is and what it is doing
+///
+/// Shows the sessions in tmux panes and those running elsewhere: icon ([▶] running, [⏸] waiting or
+/// idle, [■] ended, [?] unknown), the beginning of the id, the state with its reason and age, the
+/// pane, the project and the title. Sessions that scripts drive are left out.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cld ls\n  cld ls --waiting\n  cld ls --all --here --limit 20\n  \
+    cld ls --json | jq -r '.sessions[] | select(.state == \"waiting\") | .pane.id'"
+)]
+pub struct Ls {
+    /// Add past sessions, the newest first
+    #[arg(short, long)]
+    pub all: bool,
+
+    /// Print JSON for other programs
+    #[arg(long)]
+    pub json: bool,
+
+    /// Only sessions that wait for you
+    #[arg(short, long)]
+    pub waiting: bool,
+
+    /// Only sessions of this project: the git repository around this directory, else what is below
+    /// this directory
+    #[arg(long)]
+    pub here: bool,
+
+    /// Print at most N sessions
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<usize>,
+
+    /// Which tmux servers to ask
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Which::Current)]
+    pub server: Which,
+
+    /// Add sessions that scripts drive (`claude -p`, the SDK)
+    #[arg(long)]
+    pub sdk: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Which {
+    /// The server of this pane, else the default one
+    Current,
+    /// Every server of this user
+    All,
+}
+
+/// Show all that is known of one session, who says so, and how old it is
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cld show 23e30f82\n  cld show %5\n  cld show work:2.1\n  cld show 'fix the parser'"
+)]
+pub struct Show {
+    /// Session id or its first four or more digits, pane, title, or path of the transcript
+    #[arg(value_name = "ID")]
+    pub id: String,
 }
 
 /// Take one hook event of Claude Code (JSON on standard input) into the pane it came from

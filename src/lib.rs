@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod error;
 pub mod paths;
+pub mod screen;
 pub mod shell;
 pub mod text;
 
@@ -25,6 +26,10 @@ pub mod transcript;
 // What is true of every session, out of all of the above.
 pub mod find;
 pub mod roster;
+
+// `cld ls` and `cld show`, from the roster to the screen.
+pub mod ls;
+pub mod show;
 
 // `cld resume`, from an id to Claude Code in the right directory.
 pub mod jump;

@@ -104,6 +104,16 @@ pub fn project_lists(config_dir: &Path) -> Vec<PathBuf> {
     beside.into_iter().chain([inside]).collect()
 }
 
+/// `$NO_COLOR`, or a terminal that has none.
+pub fn no_color() -> bool {
+    set("NO_COLOR").is_some() || env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// `$COLUMNS`, for terminals that do not tell their width.
+pub fn columns() -> Option<usize> {
+    env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
+}
+
 /// Where hook events are forwarded to, and the token that lets them in.
 pub fn collector() -> Option<(String, Option<String>)> {
     let url = env::var("CLAUDE_HUB_COLLECTOR_URL").ok().filter(|url| !url.is_empty())?;

@@ -27,7 +27,8 @@ pub fn read(files: &[Session], limit: usize, wanted: impl Fn(&Listed) -> bool) -
     let mut rest = files;
     while found.len() < limit && !rest.is_empty() {
         let (next, later) = rest.split_at(rest.len().min(limit - found.len()));
-        found.extend(read_all(next).into_iter().filter(&wanted));
+        let read = in_parallel(next, |reader, file| read_one(file, reader));
+        found.extend(read.into_iter().filter(&wanted));
         rest = later;
     }
     found.sort_by_key(|session| std::cmp::Reverse(session.health.since));
@@ -54,18 +55,38 @@ pub fn moment(time: SystemTime) -> Moment {
     Moment::from_micros(u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX))
 }
 
-/// In the order of the files.
-fn read_all(files: &[Session]) -> Vec<Listed> {
+/// Reads the titles that neither hooks nor the registry have told from the transcripts.
+pub fn name_untitled(sessions: &mut [Listed]) {
+    let untitled: Vec<(usize, PathBuf)> = sessions
+        .iter()
+        .enumerate()
+        .filter(|(_, listed)| listed.title.is_none())
+        .filter_map(|(at, listed)| Some((at, listed.transcript.clone()?)))
+        .collect();
+    let titles = in_parallel(&untitled, |reader, (at, path)| {
+        let bucket = path.parent()?.file_name()?.to_str()?;
+        let title = reader.summary(path, bucket, slug_of).ok()?.title?;
+        Some((*at, title.text))
+    });
+    for (at, title) in titles {
+        sessions[at].title = Some(title);
+    }
+}
+
+/// What can be read of each, in the order given.
+fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    read: impl Fn(&mut Reader, &T) -> Option<R> + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::with_capacity(files.len()));
+    let found = Mutex::new(Vec::with_capacity(items.len()));
     let work = || {
         let mut reader = Reader::new();
         let mut own = Vec::new();
-        while let Some((at, file)) = {
+        loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            files.get(at).map(|file| (at, file))
-        } {
-            own.extend(read_one(file, &mut reader).map(|session| (at, session)));
+            let Some(item) = items.get(at) else { break };
+            own.extend(read(&mut reader, item).map(|result| (at, result)));
         }
         if let Ok(mut found) = found.lock() {
             found.extend(own);
@@ -73,7 +94,7 @@ fn read_all(files: &[Session]) -> Vec<Listed> {
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     thread::scope(|scope| {
-        for _ in 1..threads.min(files.len()) {
+        for _ in 1..threads.min(items.len()) {
             // Where no thread can be had, the others do its work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
@@ -81,7 +102,7 @@ fn read_all(files: &[Session]) -> Vec<Listed> {
     });
     let mut found = found.into_inner().unwrap_or_default();
     found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, session)| session).collect()
+    found.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Where a session belongs whose transcript names no directory that fits its folder: it was moved,
