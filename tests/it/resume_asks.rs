@@ -300,3 +300,37 @@ fn one_of_several_sessions_is_chosen_by_its_number() {
     asked.types(&[number, "Enter"]);
     world.wait_for_start().check(&two, &["--resume", &id(0x23e3_0002)]);
 }
+
+#[test]
+fn without_an_id_a_session_is_picked_by_typing_parts_of_it() {
+    let world = world();
+    let dirs = ["alpha", "beta", "gamma"].map(|name| world.dir(&format!("work/{name}")));
+    for (number, dir) in (1..).zip(&dirs) {
+        let title = format!("title of \u{1b}[31m{}", dir.file_name().unwrap().to_str().unwrap());
+        plant(&world.home().join(".claude"), dir, &id(number), &[prompt(dir, &title)]);
+    }
+    let asked = Asked::new(&world, &dirs[1], &[]);
+    let screen = asked.sees("[■] 00000001");
+    for part in ["title of [31malpha", "~/work/gamma", "main", "00000003"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    asked.types(&["beta"]);
+    poll_until("the others are gone", || !asked.screen().contains("alpha"));
+    asked.types(&["Enter"]);
+    world.wait_for_start().check(&dirs[1], &["--resume", &id(2)]);
+}
+
+#[test]
+fn leaving_the_picker_starts_nothing() {
+    for key in ["Escape", "C-c"] {
+        let world = world();
+        session(&world, 1, "proj");
+        let asked = Asked::new(&world, Path::new("/"), &[]);
+        asked.sees("[■] 00000001");
+        asked.types(&[key]);
+        asked.sees("exit=130");
+        assert!(world.started().is_none());
+        let cursor = ["display-message", "-p", "-t", &asked.pane, "#{cursor_flag}"];
+        assert_eq!(world.tmux(&cursor), "1", "the cursor is hidden after {key}");
+    }
+}
