@@ -11,6 +11,7 @@ mod living;
 mod log;
 mod ls;
 mod model;
+mod planted;
 mod resume;
 mod resume_asks;
 mod resume_jumps;

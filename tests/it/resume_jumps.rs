@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 
 use serde_json::json;
 
 use crate::events::start;
+use crate::living::Claude;
 use crate::stage::{Stage, check_exit, id, plant, prompt};
 use crate::world::{World, poll_until, tmux_program};
 
@@ -160,15 +161,6 @@ fn the_last_session_of_the_pane_is_resumed_when_it_has_ended() {
     world.started().unwrap().check(&dir, &["--resume", &id(1)]);
 }
 
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Writes an entry of the registry about a process that runs.
 fn register(world: &World, process: u32, tmux: Option<&str>) {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
@@ -187,8 +179,8 @@ fn register(world: &World, process: u32, tmux: Option<&str>) {
 fn a_session_that_is_open_outside_of_tmux_is_not_opened_twice() {
     let world = World::bare().staged();
     let dir = planted(&world);
-    let claude = Running(Command::new("sleep").arg("1000").spawn().unwrap());
-    register(&world, claude.0.id(), None);
+    let claude = Claude::start();
+    register(&world, claude.pid(), None);
     let (_, err) = check_exit(&world.resume(&dir, &["-y", &id(1)]), 1);
     assert!(err.contains(&format!("cld resume -y --fork {}", id(1))), "{err}");
     assert!(world.started().is_none());
@@ -199,7 +191,9 @@ fn a_session_that_is_open_outside_of_tmux_is_not_opened_twice() {
 /// A second server at the place where a plain `tmux` has its own, with session 1 open in a pane
 /// that says so; the pane and its process.
 fn other_server(world: &World) -> (OtherServer, String) {
-    let sockets = world.path("sockets").join(format!("tmux-{}", rustix_uid()));
+    let user = Command::new("id").arg("-u").output().unwrap();
+    let user = String::from_utf8(user.stdout).unwrap();
+    let sockets = world.path("sockets").join(format!("tmux-{}", user.trim()));
     fs::create_dir_all(&sockets).unwrap();
     let server = OtherServer { socket: sockets.join("default"), home: world.home() };
     server.tmux(&[
@@ -223,11 +217,6 @@ fn other_server(world: &World) -> (OtherServer, String) {
     let pid = server.tmux(&["display-message", "-p", "-t", "far:", "#{pane_pid}"]);
     register(world, pid.parse().unwrap(), Some(&pane));
     (server, pane.rsplit_once('.').unwrap().1.to_owned())
-}
-
-fn rustix_uid() -> String {
-    let id = Command::new("id").arg("-u").output().unwrap();
-    String::from_utf8(id.stdout).unwrap().trim().to_owned()
 }
 
 struct OtherServer {
