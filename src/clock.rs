@@ -21,6 +21,16 @@ pub fn utc(moment: Moment) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
+/// A duration in its largest unit: `42s`, `7m`, `3h`, `12d`.
+pub fn rounded(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
 /// Days since 1970 as a date of the Gregorian calendar. Years are counted from March, so that the
 /// leap day is the last day of one.
 fn date(days: u64) -> (u64, u64, u64) {
@@ -52,5 +62,21 @@ mod tests {
             assert_eq!(utc(Moment::from_micros(seconds * 1_000_000)), text);
         }
         assert!(utc(Moment::from_micros(1_123_456)).ends_with("01.123Z"));
+    }
+
+    #[test]
+    fn durations_are_rounded_down_to_their_largest_unit() {
+        for (seconds, text) in [
+            (0, "0s"),
+            (59, "59s"),
+            (60, "1m"),
+            (3599, "59m"),
+            (3600, "1h"),
+            (86_399, "23h"),
+            (86_400, "1d"),
+            (40 * 86_400, "40d"),
+        ] {
+            assert_eq!(rounded(seconds), text);
+        }
     }
 }

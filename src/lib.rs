@@ -6,6 +6,8 @@
 pub mod cli;
 pub mod error;
 pub mod paths;
+pub mod screen;
+pub mod shell;
 pub mod text;
 
 // The nouns, and how they are written into tmux.
@@ -16,15 +18,31 @@ pub mod session;
 pub mod hook;
 
 // What Claude Code itself keeps about its sessions.
+pub mod projects;
 pub mod registry;
 pub mod slug;
 pub mod transcript;
+
+// What is true of every session, out of all of the above.
+pub mod find;
+pub mod roster;
+
+// `cld ls` and `cld show`, from the roster to the screen.
+pub mod ls;
+pub mod show;
+
+// `cld resume`, from an id to Claude Code in the right directory.
+pub mod jump;
+pub mod resume;
 
 // `cld log`, from the journal to the terminal.
 pub mod log;
 
 // The doors: each is the only way to one thing outside the program.
+pub mod claude;
 pub mod clock;
+pub mod git;
 pub mod journal;
 pub mod process;
+pub mod terminal;
 pub mod tmux;

@@ -14,7 +14,10 @@ fn main() -> ExitCode {
         return hook(false);
     }
     match Cli::parse().command {
+        Command::Ls(ls) => cld::error::exit_code(cld::ls::run(&ls)),
+        Command::Show(show) => cld::error::exit_code(cld::show::run(&show)),
         Command::Hook(Hook { dry_run }) => hook(dry_run),
+        Command::Resume(resume) => cld::error::exit_code(cld::resume::run(&resume)),
         Command::Log(log) => cld::error::exit_code(cld::log::run(&log)),
     }
 }

@@ -1,6 +1,8 @@
 //! The schema of the database: the tmux options that hold what cld knows of a pane.
 
-use crate::session::Moment;
+use std::path::PathBuf;
+
+use crate::session::{Activity, Moment, SessionId, Status, Wait, WaitKind};
 
 /// The session's id, and the hook that last set it.
 pub const SESSION_ID: &str = "@meta.claude.session_id";
@@ -34,6 +36,89 @@ pub const ATTENTION: &str = "@claude-attn";
 /// Window option: `idle`, `running` or `waiting`, the worst of the window's panes.
 pub const WINDOW_STATE: &str = "@claude-state";
 
+/// The options a reader asks for, in the order in which [`Kept::read`] takes their values.
+pub const READ: [&str; 15] = [
+    SESSION_ID,
+    SESSION_ID_SET_ON,
+    STATUS,
+    LATEST_HOOK_EVENT,
+    LATEST_HOOK_TIME,
+    ACTIVITY,
+    BACKGROUND,
+    PID,
+    PID_START,
+    SESSION_DIR,
+    TRANSCRIPT,
+    CONFIG_DIR,
+    TITLE,
+    ASKING,
+    FINISHED,
+];
+
+/// What the options of one pane say about its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    pub session: SessionId,
+    pub set_on: String,
+    pub status: Option<Status>,
+    pub latest_event: Option<String>,
+    /// In whole seconds.
+    pub latest_time: Option<Moment>,
+    pub activity: Option<Activity>,
+    pub background: usize,
+    pub pid: Option<u32>,
+    pub pid_start: Option<String>,
+    pub directory: Option<PathBuf>,
+    pub transcript: Option<PathBuf>,
+    /// Only when it is not the default one.
+    pub config_dir: Option<PathBuf>,
+    pub title: Option<String>,
+    /// The open dialogs, oldest first.
+    pub dialogs: Vec<Wait>,
+    pub finished: Option<Wait>,
+}
+
+impl Kept {
+    /// Takes the values of [`READ`]; nothing for a pane that never had a session.
+    pub fn read(values: [&str; READ.len()]) -> Option<Self> {
+        let [session, set_on, status, event, time, activity, background, rest @ ..] = values;
+        let [pid, pid_start, directory, transcript, config_dir, title, asking, finished] = rest;
+        let text = |value: &str| (!value.is_empty()).then(|| value.to_owned());
+        let path = |value: &str| text(value).map(PathBuf::from);
+        let mut dialogs: Vec<Wait> = Dialog::parse_all(asking).filter_map(Dialog::wait).collect();
+        dialogs.sort_by_key(|dialog| dialog.since);
+        Some(Self {
+            session: SessionId::parse(session)?,
+            set_on: set_on.to_owned(),
+            status: Status::parse(status),
+            latest_event: text(event),
+            latest_time: time.parse().ok().map(Moment::from_seconds),
+            activity: Activity::parse(activity),
+            background: background.parse().unwrap_or(0),
+            pid: pid.parse().ok(),
+            pid_start: text(pid_start),
+            directory: path(directory),
+            transcript: path(transcript),
+            config_dir: path(config_dir),
+            title: text(title),
+            dialogs,
+            finished: finished_turn(finished),
+        })
+    }
+
+    /// Whether the session said good-bye, and no other one has begun in the pane since.
+    pub fn has_ended(&self) -> bool {
+        self.set_on == "SessionEnd" && self.status.is_none()
+    }
+}
+
+fn finished_turn(text: &str) -> Option<Wait> {
+    let mut words = text.splitn(3, ' ');
+    let since = Moment::from_micros(words.next()?.parse().ok()?);
+    let kind = WaitKind::from_letter(words.next()?.chars().next()?)?;
+    Some(Wait { kind, since, context: words.next().unwrap_or_default().to_owned() })
+}
+
 /// Separates dialogs inside [`ASKING`], so it may not occur in their text.
 const SEPARATOR: char = '|';
 
@@ -65,6 +150,11 @@ impl<'a> Dialog<'a> {
         let (agent, call, kind) = (parts.next()?, parts.next()?, parts.next()?);
         let since = Moment::from_micros(since.parse().ok()?);
         Some(Self { agent, call, kind: kind.chars().next()?, since, context })
+    }
+
+    fn wait(self) -> Option<Wait> {
+        let kind = WaitKind::from_letter(self.kind)?;
+        Some(Wait { kind, since: self.since, context: self.context.to_owned() })
     }
 }
 
@@ -98,5 +188,40 @@ mod tests {
         );
         assert_eq!(Dialog::parse_all("").count(), 0);
         assert_eq!(Dialog::parse_all("|nonsense|a.b@1|a.b.c@x").count(), 0);
+    }
+
+    fn kept(session: &str, status: &str, asking: &str, finished: &str) -> Option<Kept> {
+        let mut values = [""; READ.len()];
+        for (option, value) in
+            [(SESSION_ID, session), (STATUS, status), (ASKING, asking), (FINISHED, finished)]
+        {
+            values[READ.iter().position(|name| *name == option).unwrap()] = value;
+        }
+        Kept::read(values)
+    }
+
+    #[test]
+    fn a_pane_without_a_session_keeps_nothing() {
+        assert_eq!(kept("", "running", "", ""), None);
+        assert_eq!(kept("#(id)", "running", "", ""), None);
+        assert!(kept("23e30f82", "", "", "").is_some());
+    }
+
+    #[test]
+    fn waits_are_read_back_with_their_kinds_the_oldest_first() {
+        let asking = "|main.00ff.q@0000000000000009 Which?|main.00fe.p@0000000000000007 Bash: ls";
+        let kept = kept("23e30f82", "stopped", asking, "0000000000000005 d all is well").unwrap();
+        let read = |wait: &Wait| (wait.kind.word(), wait.since.micros(), wait.context.clone());
+        assert_eq!(
+            kept.dialogs.iter().map(read).collect::<Vec<_>>(),
+            [("permission", 7, "Bash: ls".to_owned()), ("question", 9, "Which?".to_owned())]
+        );
+        assert_eq!(kept.finished.as_ref().map(read), Some(("done", 5, "all is well".to_owned())));
+    }
+
+    #[test]
+    fn values_of_another_shape_are_left_out() {
+        let kept = kept("23e30f82", "removed", "|a.b.z@1 odd", "soon d text").unwrap();
+        assert_eq!((kept.status, kept.finished, kept.dialogs.len()), (None, None, 0));
     }
 }

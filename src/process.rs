@@ -29,6 +29,19 @@ pub fn started_by() -> Option<u32> {
     None
 }
 
+/// The tmux server that a process runs in, by its process id; nothing where that cannot be told.
+pub fn tmux_server_above(pid: u32) -> Option<u32> {
+    let mut pid = pid;
+    for _ in 0..32 {
+        let stat = stat(pid)?;
+        if stat.name.starts_with("tmux: server") {
+            return Some(pid);
+        }
+        pid = stat.parent;
+    }
+    None
+}
+
 fn parse(stat: &str) -> Option<Stat> {
     // The name stands in parentheses and may itself hold blanks and parentheses.
     let (start, rest) = stat.rsplit_once(')')?;

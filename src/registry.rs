@@ -46,6 +46,13 @@ pub struct Entry {
     pub status_updated_at: Option<u64>,
 }
 
+impl Entry {
+    /// Whether a script drives this session: `claude -p` or the SDK.
+    pub fn is_scripted(&self) -> bool {
+        self.entrypoint.as_ref().is_some_and(|entrypoint| entrypoint.starts_with("sdk-"))
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Busy,
@@ -89,6 +96,12 @@ pub fn read(config_dirs: &[PathBuf]) -> Vec<Entry> {
         entry.liveness = process::liveness(processes.get(&entry.pid), entry.proc_start.as_deref());
     }
     entries
+}
+
+/// Whether processes that were noted with their start times still run, in the order given.
+pub fn liveness_of(noted: &[(u32, Option<&str>)]) -> Vec<Liveness> {
+    let processes = process::look_at(noted.iter().map(|(pid, _)| *pid));
+    noted.iter().map(|(pid, start)| process::liveness(processes.get(pid), *start)).collect()
 }
 
 #[derive(Deserialize)]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The id of a Claude Code session: a uuid today, but only the characters are relied upon.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SessionId(String);
 
 impl SessionId {
@@ -17,10 +17,15 @@ impl SessionId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The part that people see and type.
+    pub fn short(&self) -> &str {
+        &self.0[..self.0.len().min(8)]
+    }
 }
 
 /// A tmux pane by its server-wide number, written `%5`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PaneId(pub u32);
 
 impl PaneId {
@@ -49,12 +54,30 @@ impl Moment {
         Self(micros.min(Self::LARGEST))
     }
 
+    pub fn from_millis(millis: u64) -> Self {
+        Self::from_micros(millis.saturating_mul(1000))
+    }
+
+    pub fn from_seconds(seconds: u64) -> Self {
+        Self::from_micros(seconds.saturating_mul(1_000_000))
+    }
+
     pub fn micros(self) -> u64 {
         self.0
     }
 
     pub fn seconds(self) -> u64 {
         self.0 / 1_000_000
+    }
+
+    #[must_use]
+    pub fn plus_millis(self, millis: u64) -> Self {
+        Self::from_micros(self.0.saturating_add(millis.saturating_mul(1000)))
+    }
+
+    /// How long after `earlier` this is; nothing when it is not after it at all.
+    pub fn seconds_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0) / 1_000_000
     }
 
     #[must_use]
@@ -145,6 +168,44 @@ impl TurnEnd {
     }
 }
 
+/// What an open wait is about: a dialog, or a turn that came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WaitKind {
+    Dialog(DialogKind),
+    Turn(TurnEnd),
+}
+
+impl WaitKind {
+    pub fn from_letter(letter: char) -> Option<Self> {
+        let dialogs =
+            [DialogKind::Permission, DialogKind::Question, DialogKind::Plan, DialogKind::Input];
+        let dialog = dialogs.into_iter().find(|kind| kind.letter() == letter).map(Self::Dialog);
+        let turn =
+            || [TurnEnd::Done, TurnEnd::Error].into_iter().find(|end| end.letter() == letter);
+        dialog.or_else(|| turn().map(Self::Turn))
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Dialog(DialogKind::Permission) => "permission",
+            Self::Dialog(DialogKind::Question) => "question",
+            Self::Dialog(DialogKind::Plan) => "plan",
+            Self::Dialog(DialogKind::Input) => "input",
+            Self::Turn(TurnEnd::Done) => "done",
+            Self::Turn(TurnEnd::Error) => "error",
+        }
+    }
+}
+
+/// Something that waits for the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    pub kind: WaitKind,
+    pub since: Moment,
+    /// One line; foreign text.
+    pub context: String,
+}
+
 /// `@meta.claude.status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -163,6 +224,11 @@ impl Status {
             Self::Removed => "removed",
         }
     }
+
+    /// The value of the option as it was read back.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Running, Self::Stopped].into_iter().find(|status| status.word() == word)
+    }
 }
 
 /// What the pane shows on its tab while nothing waits for the person.
@@ -178,6 +244,11 @@ impl Activity {
             Self::Running => "running",
             Self::Idle => "idle",
         }
+    }
+
+    /// The value of the option as it was read back.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Running, Self::Idle].into_iter().find(|activity| activity.word() == word)
     }
 }
 

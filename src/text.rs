@@ -1,5 +1,9 @@
 //! Foreign text made safe: for one line of an option, and for the terminal.
 
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
 /// The start of `text` as one line without control characters, at most `limit` bytes long.
 pub fn one_line(text: &str, limit: usize) -> String {
     // Four times the limit is enough raw text: sanitising only ever shortens by folding blanks.
@@ -22,6 +26,36 @@ pub fn one_line_end(text: &str, limit: usize) -> String {
     }
     let kept = tail(&clean, limit.saturating_sub('…'.len_utf8())).trim_start();
     format!("…{kept}")
+}
+
+/// A path as a person may read it on a terminal. What would act on the terminal, and bytes that are
+/// no text, are written as escapes.
+pub fn shown(path: &Path) -> String {
+    let mut text = String::new();
+    for piece in path.as_os_str().as_bytes().utf8_chunks() {
+        for character in piece.valid().chars() {
+            match character {
+                character if is_unsafe(character) => text.extend(character.escape_default()),
+                character => text.push(character),
+            }
+        }
+        for byte in piece.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// A path with `~` for the home directory.
+pub fn from_home(path: &Path, home: Option<&Path>) -> PathBuf {
+    let below =
+        home.filter(|home| home.parent().is_some()).and_then(|home| path.strip_prefix(home).ok());
+    match below {
+        Some(below) if below.as_os_str().is_empty() => PathBuf::from("~"),
+        Some(below) => Path::new("~").join(below),
+        None => path.to_owned(),
+    }
 }
 
 /// True for characters that move the cursor, hide text or turn its direction around.
@@ -65,6 +99,26 @@ mod tests {
     fn blanks_and_control_characters_fold_into_one_space() {
         assert_eq!(one_line("  a\n\tb\u{1b}[31m  c\u{7f} ", 64), "a b [31m c");
         assert_eq!(one_line("x\u{9b}y\u{202e}z\u{200b}", 64), "x yz");
+    }
+
+    #[test]
+    fn paths_are_shown_with_escapes_for_what_would_act_on_a_terminal() {
+        use std::ffi::OsStr;
+        assert_eq!(shown(Path::new("/home/u/a b/café")), "/home/u/a b/café");
+        assert_eq!(shown(Path::new("/a\nb\u{1b}[2J\u{202e}")), "/a\\nb\\u{1b}[2J\\u{202e}");
+        assert_eq!(shown(Path::new(OsStr::from_bytes(b"/\xff"))), "/\\xff");
+    }
+
+    #[test]
+    fn the_home_directory_is_a_tilde() {
+        let shorter = |path| from_home(Path::new(path), Some(Path::new("/home/u")));
+        for (path, expected) in
+            [("/home/u", "~"), ("/home/u/a b", "~/a b"), ("/home/user", "/home/user"), ("/", "/")]
+        {
+            assert_eq!(shorter(path), Path::new(expected));
+        }
+        assert_eq!(from_home(Path::new("/a"), Some(Path::new("/"))), Path::new("/a"));
+        assert_eq!(from_home(Path::new("/a"), None), Path::new("/a"));
     }
 
     #[test]

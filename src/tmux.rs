@@ -5,11 +5,18 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::session::PaneId;
+
+mod list;
+mod servers;
+
+pub use list::{Asked, Listing, Pane, ask_for_panes};
+pub use servers::{list_each, sockets_in};
 
 /// tmux sends a whole request as one message of at most 16 kB.
 const LONGEST_REQUEST: usize = 16_000;
@@ -52,6 +59,24 @@ impl Place {
             pane: PaneId::parse(pane.to_str()?)?,
         })
     }
+}
+
+/// The server a process was started in. Popups belong to no pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inside {
+    pub socket: PathBuf,
+    pub pid: u32,
+    pub pane: Option<PaneId>,
+}
+
+/// Makes the terminal of this process show a pane; comes back only with the reason why it cannot.
+#[expect(clippy::disallowed_methods, reason = "this module is the door to tmux")]
+pub fn attach(program: &Path, socket: &Path, pane: PaneId) -> io::Error {
+    let pane = pane.to_string();
+    let mut command = Command::new(program);
+    // Inside of one tmux, another one refuses to be shown unless it is told that this is meant.
+    command.env_remove("TMUX").arg("-S").arg(socket).args(["attach-session", "-t", &pane]);
+    command.exec()
 }
 
 /// Several tmux commands that run inside the server as one, without anything in between.
@@ -97,6 +122,7 @@ pub struct Request {
     child: Child,
     output: UnixStream,
     deadline: Instant,
+    longest_answer: u64,
 }
 
 impl Server {
@@ -105,21 +131,28 @@ impl Server {
         if words.iter().map(|word| word.len() + 1).sum::<usize>() > LONGEST_REQUEST {
             return Answer::TooLong;
         }
-        match self.start(&words, deadline) {
+        match Request::start(&self.program, &self.socket, &words, deadline) {
             Ok(request) => request.finish(),
             Err(error) => Answer::NotStarted(error),
         }
     }
+}
 
+impl Request {
     #[expect(clippy::disallowed_methods, reason = "this module is the door to tmux")]
-    fn start(&self, words: &[String], deadline: Instant) -> io::Result<Request> {
+    fn start(
+        program: &Path,
+        socket: &Path,
+        words: &[String],
+        deadline: Instant,
+    ) -> io::Result<Self> {
         // A socket pair instead of pipes: its end tells that tmux is gone, and unlike a pipe it
         // can be read with a time limit. Standard output and error share it.
         let (output, childs) = UnixStream::pair()?;
         let childs = OwnedFd::from(childs);
-        let child = Command::new(&self.program)
+        let child = Command::new(program)
             .args(["-u", "-S"])
-            .arg(&self.socket)
+            .arg(socket)
             .args(words)
             // tmux copies its environment to the server, one message per variable.
             .env_clear()
@@ -127,11 +160,9 @@ impl Server {
             .stdout(childs.try_clone()?)
             .stderr(childs)
             .spawn()?;
-        Ok(Request { child, output, deadline })
+        Ok(Self { child, output, deadline, longest_answer: LONGEST_ANSWER })
     }
-}
 
-impl Request {
     fn finish(mut self) -> Answer {
         let mut printed = Vec::new();
         if self.read_until_closed(&mut printed).is_err() {
@@ -148,13 +179,13 @@ impl Request {
     }
 
     fn read_until_closed(&mut self, printed: &mut Vec<u8>) -> io::Result<()> {
-        let mut piece = [0; 4096];
+        let mut piece = [0; 16 * 1024];
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             self.output.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
             match self.output.read(&mut piece) {
                 Ok(0) => return Ok(()),
-                Ok(length) if printed.len() as u64 <= LONGEST_ANSWER => {
+                Ok(length) if printed.len() as u64 <= self.longest_answer => {
                     printed.extend_from_slice(&piece[..length]);
                 }
                 Ok(_) => return Err(io::ErrorKind::FileTooLarge.into()),

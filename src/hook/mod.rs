@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::session::Moment;
+use crate::shell::quoted;
 use crate::text::one_line;
 use crate::tmux::{Answer, Place};
 use crate::{clock, paths, process};
@@ -154,26 +155,16 @@ fn tells_transcript(kind: &Kind<'_>) -> bool {
 }
 
 fn shown(place: &Place, changes: &[Change], began: Moment) -> String {
-    let program = place.server.program.to_string_lossy();
-    let socket = place.server.socket.to_string_lossy();
-    let mut text = format!("{} -u -S {}", quoted(&program), quoted(&socket));
+    let (program, socket) = (&place.server.program, &place.server.socket);
+    let mut text = format!("{} -u -S {}", quoted(program.as_ref()), quoted(socket.as_ref()));
     for word in batch(changes, place, began, Order::Newest).words() {
         match word.as_str() {
             ";" => text.push_str(" \\;\\\n "),
-            word => text.push_str(&format!(" {}", quoted(word))),
+            word => text.push_str(&format!(" {}", quoted(word.as_ref()))),
         }
     }
     text.push('\n');
     text
-}
-
-/// A word as a POSIX shell would need it.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./@%,=:+".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The POST to the collector, under way while tmux works.

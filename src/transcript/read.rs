@@ -5,7 +5,7 @@
 //! that are no text.
 
 use super::evidence::{Evidence, LastExchange, Piece, SeenCwd, Worktree};
-use super::lenient::words;
+use super::lenient::{flag, words};
 use super::pieces::{PIECE, Source, lines, lines_from_the_end};
 use super::prompt::{Said, said};
 use super::record::Record;
@@ -21,7 +21,8 @@ const DEEP_TAIL: usize = 1024 * 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub title: Option<Title>,
-    /// The last directory whose slug is the name of the bucket: where the session belongs.
+    /// The last directory, also of a `/cd`, whose slug is the name of the bucket: where the session
+    /// belongs.
     pub bucket_cwd: Option<String>,
     /// The last directory of all: it follows every `cd`.
     pub last_cwd: Option<String>,
@@ -66,6 +67,22 @@ pub struct Facts {
     pub is_interrupted: bool,
     /// The id of the session this one was forked from.
     pub forked_from: Option<String>,
+}
+
+/// Where a session belongs and whether it can be resumed: what takes no search for a title, which
+/// may stand anywhere in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// As in [`Summary`].
+    pub bucket_cwd: Option<String>,
+    pub first_cwd: Option<String>,
+    /// As in [`Facts`].
+    pub relocated_cwd: Option<String>,
+    pub worktree: Option<Worktree>,
+    pub branch: Option<String>,
+    pub is_sidechain: bool,
+    pub is_teammate: bool,
+    pub has_turn: bool,
 }
 
 /// Reads transcripts one after the other into the same buffers.
@@ -130,6 +147,36 @@ impl Reader {
             last_exchange,
             is_interrupted: evidence.is_interrupted.unwrap_or(false),
             forked_from: evidence.forked_from(),
+        })
+    }
+
+    /// What is needed to resume, at a cost that does not grow with the file.
+    pub fn origin(
+        &mut self,
+        path: &Path,
+        bucket: &str,
+        slug_of: impl Fn(&str) -> String,
+    ) -> io::Result<Origin> {
+        let source = Source::open(path)?;
+        let mut evidence = Evidence::new(bucket, &slug_of, true);
+        if source.is_small() {
+            source.read_whole(&mut self.head)?;
+            evidence.take_all(lines_from_the_end(&self.head), Piece::Whole);
+        } else {
+            source.read_tail(PIECE, &mut self.tail)?;
+            evidence.take_all(lines_from_the_end(&self.tail), Piece::Tail);
+            source.read_head(&mut self.head)?;
+            evidence.take_all(lines_from_the_end(&self.head), Piece::Head);
+        }
+        Ok(Origin {
+            bucket_cwd: evidence.bucket_cwd.take(),
+            first_cwd: evidence.cwds.pop().map(|first| first.path),
+            relocated_cwd: evidence.relocated_cwd.take(),
+            worktree: evidence.worktree(),
+            branch: evidence.branch.take(),
+            is_sidechain: evidence.is_sidechain(),
+            is_teammate: evidence.is_in_team && opening(&self.head).is_in_team,
+            has_turn: evidence.has_turn || !source.is_small(),
         })
     }
 
@@ -219,7 +266,7 @@ fn opening(data: &[u8]) -> Opening {
     let mut opening = Opening::default();
     let mut is_first = true;
     for record in lines(data).filter_map(Record::parse) {
-        if !record.is("user") {
+        if !record.is("user") || flag(record.is_sidechain) {
             continue;
         }
         if is_first {

@@ -96,6 +96,8 @@ impl World {
         command.args(arguments).env_clear();
         command.env("PATH", path()).env("HOME", self.home()).env("LANG", "C.UTF-8");
         command.env("CLD_TMUX", tmux_program()).env("CLAUDECODE", "1");
+        // Without $TMUX, cld asks the default server; that must never be the one of the user.
+        command.env("TMUX_TMPDIR", self.dir.path());
         // The machine that runs the tests may be busy; tests of the deadlines remove this.
         command
             .env("CLD_PATIENCE", "30")

@@ -1,4 +1,4 @@
-use super::{DEEP_TAIL, Facts, PIECE, Reader, Summary};
+use super::{DEEP_TAIL, Facts, Origin, PIECE, Reader, Summary};
 use crate::transcript::{LastExchange, Piece, SeenCwd, Title, TitleSource, Worktree, parse_utc};
 use proptest::prelude::{Strategy, any, prop, prop_oneof, proptest};
 use proptest::test_runner::Config;
@@ -48,6 +48,10 @@ impl Transcript {
 
     fn facts(&self, bucket: &str) -> Facts {
         Reader::new().facts(&self.path(), bucket, slug_of).unwrap()
+    }
+
+    fn origin(&self, bucket: &str) -> Origin {
+        Reader::new().origin(&self.path(), bucket, slug_of).unwrap()
     }
 
     fn summary(&self, bucket: &str) -> Summary {
@@ -168,6 +172,16 @@ fn a_session_moved_by_cd_belongs_to_its_new_directory() {
 }
 
 #[test]
+fn a_session_may_end_with_the_move() {
+    let moved = line("relocated", "\"relocatedCwd\":\"/home/u/pro.j\"");
+    let transcript = Transcript::new(prompt_in("/home/u/pro-j", "start", 1) + &moved);
+    assert_eq!(transcript.summary("-home-u-pro-j").bucket_cwd.as_deref(), Some("/home/u/pro.j"));
+    let went_on = prompt_in("/home/u/pro_j", "again", 2);
+    let transcript = Transcript::new(moved + &went_on);
+    assert_eq!(transcript.summary("-home-u-pro-j").bucket_cwd.as_deref(), Some("/home/u/pro_j"));
+}
+
+#[test]
 fn a_subagents_file_is_not_a_session() {
     let facts = facts(SUBAGENT);
     assert!(facts.summary.is_sidechain);
@@ -178,8 +192,9 @@ fn a_subagents_file_is_not_a_session() {
 fn side_conversations_inside_an_old_session_file_do_not_count() {
     let side = prompt_in("/home/u/proj/side", "do a part", 9)
         .replace("\"isSidechain\":false", "\"isSidechain\":true");
-    let facts = facts(prompt("hello", 1) + &side);
+    let facts = facts(side.clone() + &prompt("hello", 1) + &side);
     assert!(facts.summary.is_session());
+    assert_eq!(facts.first_prompt.as_deref(), Some("hello"));
     assert_eq!(facts.last_exchange, exchange(Some("hello"), None, false));
     assert_eq!(facts.summary.last_active, parse_utc("2026-11-18T00:00:01Z"));
     assert_eq!(facts.cwds, [seen("/home/u/proj", Piece::Whole, Piece::Whole)]);
@@ -226,6 +241,44 @@ fn the_directory_is_the_last_one_whose_slug_is_the_bucket() {
         let content: String = cwds.iter().map(|cwd| prompt_in(cwd, "hello", 1)).collect();
         assert_eq!(facts(content).summary.bucket_cwd.as_deref(), expected, "{cwds:?}");
     }
+}
+
+/// The origin, which is cheaper, says what the facts say.
+#[track_caller]
+fn check_origin(content: impl AsRef<[u8]>, bucket: &str) -> Origin {
+    let transcript = Transcript::new(content);
+    let (origin, facts) = (transcript.origin(bucket), transcript.facts(bucket));
+    let expected = Origin {
+        bucket_cwd: facts.summary.bucket_cwd,
+        first_cwd: facts.cwds.first().map(|seen| seen.path.clone()),
+        relocated_cwd: facts.relocated_cwd,
+        worktree: facts.worktree,
+        branch: facts.summary.branch,
+        is_sidechain: facts.summary.is_sidechain,
+        is_teammate: facts.summary.is_teammate,
+        has_turn: facts.summary.has_turn,
+    };
+    assert_eq!(origin, expected);
+    origin
+}
+
+#[test]
+fn the_origin_of_a_session_needs_no_title() {
+    for recorded in RECORDED {
+        check_origin(recorded, "-home-u-proj");
+        check_origin(recorded, "-home-u-extra2");
+    }
+    let moved = check_origin(RELOCATED, "-home-u-extra2");
+    assert_eq!(moved.bucket_cwd.as_deref(), Some("/home/u/extra2"));
+    assert_eq!(moved.first_cwd.as_deref(), Some("/home/u/proj"));
+    let large: String =
+        [prompt_in("/a", "start", 1), attachment(3 * PIECE, 2), prompt_in("/b", "end", 3)].concat();
+    let origin = check_origin(&large, "-a");
+    assert_eq!(
+        (origin.bucket_cwd.as_deref(), origin.first_cwd.as_deref()),
+        (Some("/a"), Some("/a"))
+    );
+    assert!(!check_origin(line("file-history-snapshot", "\"messageId\":\"m\""), "-a").has_turn);
 }
 
 #[test]
