@@ -35,7 +35,14 @@ pub(super) fn batch(changes: &[Change], place: &Place, began: Moment, order: Ord
     let pane = &registers.pane;
     let wrong_server = format!("#{{!=:#{{pid}},{}}}", place.server.pid);
     let refused = any(&[wrong_server, registers.is_late()]);
-    let script = script(changes, &registers);
+    let (remembering, showing) = (remembering(changes, &registers), showing(changes, &registers));
+    if let Some(hidden) = hides(changes, &registers) {
+        batch.push(["if", "-F", "-t", pane, &refused, REFUSED, &remembering]);
+        batch.push(["if", "-F", "-t", pane, &not(&hidden), &showing]);
+        registers.remember_prompt(&mut batch, prompt_of(changes));
+        return batch;
+    }
+    let script = format!("{remembering};{showing}");
     let staged = staged(changes, began);
     if staged.is_empty() {
         batch.push(["if", "-F", "-t", pane, &refused, REFUSED, &script]);
@@ -74,28 +81,28 @@ fn staged(changes: &[Change], began: Moment) -> Vec<(&'static str, String)> {
     staged
 }
 
-fn script(changes: &[Change], registers: &Registers) -> String {
-    let mut script = Script { registers, text: String::with_capacity(4096) };
+/// The commands that take the changes into the registers.
+fn remembering(changes: &[Change], registers: &Registers) -> String {
+    let mut script = Script::new(registers);
     for change in changes {
         script.remember(change);
     }
-    match hides(changes, registers) {
-        None => script.show(changes),
-        Some(hidden) => {
-            script.text.push_str(&format!("if -F -t {} '{}' {{", registers.pane, not(&hidden)));
-            script.show(changes);
-            script.text.push_str("};");
-        }
-    }
-    for change in changes {
-        if let Change::End(Scope::EarlierPrompt(prompt)) = change {
-            script.text.push_str(&registers.set_if_newest("prompt", &prompt.to_string()));
-        }
-    }
-    if script.text.ends_with(';') {
-        script.text.pop();
-    }
-    script.text
+    script.commands()
+}
+
+/// The commands that set the options that follow.
+fn showing(changes: &[Change], registers: &Registers) -> String {
+    let mut script = Script::new(registers);
+    script.show(changes);
+    script.commands()
+}
+
+/// Only beginning calls say which prompt they belong to.
+fn prompt_of(changes: &[Change]) -> Option<Call> {
+    changes.iter().find_map(|change| match change {
+        Change::End(Scope::EarlierPrompt(prompt)) => Some(*prompt),
+        _ => None,
+    })
 }
 
 /// A burst of tool events would redraw every client for nothing but a newer time. The condition
@@ -131,7 +138,18 @@ struct Script<'a> {
     text: String,
 }
 
-impl Script<'_> {
+impl<'a> Script<'a> {
+    fn new(registers: &'a Registers) -> Self {
+        Self { registers, text: String::with_capacity(2048) }
+    }
+
+    fn commands(mut self) -> String {
+        if self.text.ends_with(';') {
+            self.text.pop();
+        }
+        self.text
+    }
+
     /// Takes a change into the registers.
     fn remember(&mut self, change: &Change) {
         let registers = self.registers;
@@ -167,7 +185,6 @@ impl Script<'_> {
         self.text.push_str(&format!("if -F -t {pane} '#{{{ASKING}}}' {{{print}}};"));
     }
 
-    /// Sets the options that follow.
     fn show(&mut self, changes: &[Change]) {
         let ends = changes.iter().any(|c| matches!(c, Change::End(_)));
         let asks = changes.iter().any(|c| matches!(c, Change::Ask { .. }));

@@ -5,7 +5,7 @@
 //! letters. Moments have a fixed width and compare as strings. A register that lies further in the
 //! future than a minute was written before the clock was set back, and counts as old.
 
-use crate::session::Moment;
+use crate::session::{Call, Moment};
 use crate::tmux::{Batch, Place};
 
 use super::format::{all, any};
@@ -86,11 +86,11 @@ impl Registers {
         }
     }
 
-    /// A command that sets a register to a word; a late event sets nothing.
-    pub(super) fn set_if_newest(&self, register: &str, word: &str) -> String {
-        match self.order {
-            Order::Newest => self.set(register, word),
-            Order::Late => String::new(),
+    /// Keeps the prompt of the newest call. It comes last, because what came before compares with
+    /// the prompt of the call before.
+    pub(super) fn remember_prompt(&self, batch: &mut Batch, prompt: Option<Call>) {
+        if let (Order::Newest, Some(prompt)) = (self.order, prompt) {
+            self.stage(batch, "prompt", &prompt.to_string());
         }
     }
 
