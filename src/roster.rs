@@ -5,10 +5,10 @@
 //! without looking at anything. All text in here is foreign: whoever shows it must make it
 //! harmless first.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::pane::Kept;
 use crate::registry::{self, Entry, Liveness};
 use crate::session::{Moment, SessionId, Status, Wait};
 use crate::tmux::{self, Listing, Pane};
@@ -89,13 +89,43 @@ impl Listed {
 pub fn read(servers: Servers) -> Roster {
     let mut config_dirs = paths::config_dirs();
     let asked = ask(servers);
-    let mut entries = registry::read(&config_dirs);
+    let mut registry = Registry::default();
+    registry.add(&config_dirs);
     let (panes, silent_servers) = asked.finish();
-    let seen = add_seen(&mut config_dirs, &panes);
-    entries.extend(registry::read(&seen));
+    registry.add(&add_seen(&mut config_dirs, &panes));
     let read_at = clock::now();
-    let sessions = sessions(&panes, entries, read_at);
+    let sessions = sessions(&panes, registry, read_at);
     Roster { sessions, panes, config_dirs, silent_servers, read_at }
+}
+
+/// What can be found out about the sessions of the registry without tmux.
+#[derive(Default)]
+struct Registry {
+    entries: Vec<Entry>,
+    /// By session id.
+    transcripts: HashMap<String, PathBuf>,
+}
+
+impl Registry {
+    fn add(&mut self, config_dirs: &[PathBuf]) {
+        let entries = registry::read(config_dirs);
+        for entry in &entries {
+            let cwd = entry.cwd.as_deref().map(Path::new);
+            if let Some(path) =
+                cwd.and_then(|cwd| transcript(&entry.config_dir, cwd, &entry.session_id))
+            {
+                self.transcripts.insert(entry.session_id.clone(), path);
+            }
+        }
+        self.entries.extend(entries);
+    }
+}
+
+/// The transcript of a session, where it lies in the folder of this directory.
+fn transcript(config_dir: &Path, directory: &Path, id: &str) -> Option<PathBuf> {
+    let id = SessionId::parse(id)?;
+    let bucket = config_dir.join("projects").join(slug::encode(directory)?);
+    Some(bucket.join(format!("{}.jsonl", id.as_str()))).filter(|path| path.is_file())
 }
 
 /// The requests for the panes of one or of all servers.
@@ -156,11 +186,12 @@ fn add_seen(config_dirs: &mut Vec<PathBuf>, panes: &[Pane]) -> Vec<PathBuf> {
     config_dirs[known..].to_vec()
 }
 
-fn sessions(panes: &[Pane], entries: Vec<Entry>, now: Moment) -> Vec<Listed> {
-    let joined = join(panes, entries, process::tmux_server_above);
+fn sessions(panes: &[Pane], mut registry: Registry, now: Moment) -> Vec<Listed> {
+    let joined = join(panes, std::mem::take(&mut registry.entries), process::tmux_server_above);
     let liveness = liveness(&joined);
     let listed = joined.into_iter().zip(liveness);
-    let listed = listed.filter_map(|(joined, liveness)| listed_of(joined, liveness, now));
+    let listed =
+        listed.filter_map(|(joined, liveness)| listed_of(joined, liveness, &registry, now));
     join::without_remains(listed.collect())
 }
 
@@ -176,7 +207,12 @@ fn liveness(joined: &[Joined<'_>]) -> Vec<Liveness> {
     joined.iter().map(one).collect()
 }
 
-fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<Listed> {
+fn listed_of(
+    joined: Joined<'_>,
+    liveness: Liveness,
+    registry: &Registry,
+    now: Moment,
+) -> Option<Listed> {
     let Joined { pane, kept, entry } = joined;
     // A pane whose process ended stays on the screen with `remain-on-exit`.
     let liveness = if pane.is_some_and(|pane| pane.is_dead) { Liveness::Dead } else { liveness };
@@ -185,14 +221,22 @@ fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<List
     let config_dir = entry.as_ref().map(|entry| entry.config_dir.clone());
     let config_dir =
         config_dir.or_else(|| kept?.config_dir.clone()).or_else(paths::default_config_dir);
-    let project = Project::of(kept, entry.as_ref(), &id, config_dir.as_deref());
+    let start = kept.and_then(|kept| kept.directory.as_deref());
+    let transcript = registry
+        .transcripts
+        .get(id.as_str())
+        .cloned()
+        .or_else(|| kept?.transcript.clone().filter(|path| path.is_file()))
+        .or_else(|| transcript(config_dir.as_deref()?, start?, id.as_str()));
+    let cwd = entry.as_ref().and_then(|entry| entry.cwd.as_deref()).map(Path::new);
+    let directory = directory(start, cwd, transcript.as_deref()).map(Path::to_owned);
     let name = entry.as_ref().and_then(|entry| entry.name.clone());
     Some(Listed {
         health,
         liveness,
         title: name.or_else(|| kept?.title.clone()),
-        directory: project.directory,
-        transcript: project.transcript,
+        directory,
+        transcript,
         config_dir,
         pid: entry.as_ref().map(|entry| entry.pid).or_else(|| kept?.pid),
         background: kept.map_or(0, |kept| kept.background),
@@ -204,37 +248,18 @@ fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<List
     })
 }
 
-/// Where a session belongs.
-struct Project {
-    directory: Option<PathBuf>,
-    transcript: Option<PathBuf>,
-}
-
-impl Project {
-    /// A session that was moved by `/cd` has its transcript in another folder than its pane says,
-    /// while the registry follows.
-    fn of(
-        kept: Option<&Kept>,
-        entry: Option<&Entry>,
-        id: &SessionId,
-        config_dir: Option<&Path>,
-    ) -> Self {
-        let start = kept.and_then(|kept| kept.directory.clone());
-        let now = entry.and_then(|entry| entry.cwd.clone()).map(PathBuf::from);
-        let known = kept.and_then(|kept| kept.transcript.clone()).filter(|path| path.is_file());
-        let guessed = |directory: &Option<PathBuf>| {
-            let bucket = slug::encode(directory.as_ref()?)?;
-            let path =
-                config_dir?.join("projects").join(bucket).join(format!("{}.jsonl", id.as_str()));
-            path.is_file().then_some(path)
-        };
-        let transcript = known.or_else(|| guessed(&now)).or_else(|| guessed(&start));
-        let bucket = transcript.as_deref().and_then(Path::parent).and_then(Path::file_name);
-        let fits = |directory: &PathBuf| {
-            let slug = slug::encode(directory);
-            bucket.is_none_or(|bucket| slug.is_some_and(|slug| bucket == slug.as_str()))
-        };
-        let directory = start.clone().filter(fits).or_else(|| now.clone().filter(fits));
-        Self { directory: directory.or(start).or(now), transcript }
-    }
+/// Where a session belongs: where it was started, or where it is now, whichever has the folder in
+/// which the transcript lies. `/cd` moves that, and only the registry follows.
+fn directory<'a>(
+    start: Option<&'a Path>,
+    now: Option<&'a Path>,
+    transcript: Option<&Path>,
+) -> Option<&'a Path> {
+    let bucket = transcript.and_then(Path::parent).and_then(Path::file_name);
+    let has_bucket = |directory: &&Path| {
+        let slug = slug::encode(directory);
+        slug.is_some_and(|slug| bucket.is_some_and(|bucket| bucket == slug.as_str()))
+    };
+    let mut known = start.into_iter().chain(now);
+    known.clone().find(has_bucket).or_else(|| known.next())
 }
