@@ -16,7 +16,6 @@ const PROGRAM: &str = "claude";
 /// One start of Claude Code on a session, in the directory the process is in.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Start {
-    pub program: PathBuf,
     /// The id of the session, or the path of its transcript.
     pub session: OsString,
     pub fork: bool,
@@ -44,7 +43,8 @@ impl Config {
     }
 }
 
-/// Looks in `$PATH`, then where Claude Code's own installers put it.
+/// The whole path of the program, so that it is found also after the directory was changed. Looks
+/// in `$PATH`, then where Claude Code's own installers put it.
 pub fn find() -> Result<PathBuf> {
     let path = paths::search_path();
     let here = std::env::current_dir().unwrap_or_default();
@@ -52,6 +52,7 @@ pub fn find() -> Result<PathBuf> {
     let installed = home
         .iter()
         .flat_map(|home| [".local/bin", ".claude/local"].map(|dir| home.join(dir)).into_iter());
+    // An empty entry of `$PATH` is the current directory, where no program of the user's is.
     let dirs = std::env::split_paths(&path).filter(|dir| !dir.as_os_str().is_empty());
     let dirs: Vec<PathBuf> = dirs.chain(installed).collect();
     let places = std::env::join_paths(&dirs)?;
@@ -64,9 +65,9 @@ pub fn find() -> Result<PathBuf> {
 impl Start {
     /// Becomes Claude Code; comes back only with the reason why that failed. `dir` is the directory
     /// the process is in, by the name it was entered with.
-    pub fn exec(&self, dir: Option<&Path>) -> anyhow::Error {
+    pub fn exec(&self, program: &Path, dir: Option<&Path>) -> anyhow::Error {
         #[expect(clippy::disallowed_methods, reason = "this module is the door to Claude Code")]
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(program);
         command.args(self.words());
         if let Some(dir) = dir {
             command.env("PWD", dir);
@@ -77,7 +78,7 @@ impl Start {
             Config::Set(config_dir) => _ = command.env(paths::CONFIG_DIR, config_dir),
         }
         let error = command.exec();
-        anyhow!("{} could not be started: {error}", shown(&self.program))
+        anyhow!("{} could not be started: {error}", shown(program))
     }
 
     /// The command for a shell that does the same as [`Start::exec`] after entering `dir`.
@@ -113,7 +114,6 @@ mod tests {
 
     fn start(config: Config, fork: bool, arguments: &[&str]) -> Start {
         Start {
-            program: "/usr/bin/claude".into(),
             session: "23e30f82-0000-4000-8000-000000000001".into(),
             fork,
             config,

@@ -1,5 +1,7 @@
 //! Every command, flag and help text. Imports only clap and std.
 
+use std::ffi::OsString;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[derive(Debug, Parser)]
@@ -11,10 +13,50 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Resume(Resume),
     Ls(Ls),
     Show(Show),
     Hook(Hook),
     Log(Log),
+}
+
+/// Go back to a session, in the directory it belongs to
+///
+/// A session that is open somewhere is not opened twice: its pane is shown instead. Without an ID,
+/// the last session of this pane is resumed if it has ended; otherwise you can pick one.
+///
+/// Exit codes: 0 done, 1 failed or not found, 2 usage or ambiguous, 130 you said no.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cld resume 23e30f82\n  cld resume -y 23e30f82 -- --model opus\n  cld resume \"fix the parser\"\n  cld resume %5\n  eval \"$(cld resume --print -y 23e30f82)\""
+)]
+pub struct Resume {
+    /// Go to the session's directory without asking
+    #[arg(short, long, conflicts_with = "no")]
+    pub yes: bool,
+
+    /// Stay in the current directory
+    #[arg(short, long)]
+    pub no: bool,
+
+    /// Go on under a new id and leave the session as it is
+    #[arg(long, conflicts_with = "force")]
+    pub fork: bool,
+
+    /// Open the session although it is open elsewhere
+    #[arg(long)]
+    pub force: bool,
+
+    /// Print the command for a shell instead of running it
+    #[arg(long)]
+    pub print: bool,
+
+    /// Session id or the beginning of one, pane (%5, work:2.1), title, or path of the transcript
+    pub id: Option<String>,
+
+    /// Arguments for claude
+    #[arg(last = true, value_name = "CLAUDE ARGS")]
+    pub arguments: Vec<OsString>,
 }
 
 /// List Claude Code sessions: where each one is and what it is doing

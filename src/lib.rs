@@ -32,6 +32,7 @@ pub mod ls;
 pub mod show;
 
 // `cld resume`, from an id to Claude Code in the right directory.
+pub mod jump;
 pub mod resume;
 
 // `cld log`, from the journal to the terminal.

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Command::Ls(ls) => cld::error::exit_code(cld::ls::run(&ls)),
         Command::Show(show) => cld::error::exit_code(cld::show::run(&show)),
         Command::Hook(Hook { dry_run }) => hook(dry_run),
+        Command::Resume(resume) => cld::error::exit_code(cld::resume::run(&resume)),
         Command::Log(log) => cld::error::exit_code(cld::log::run(&log)),
     }
 }

@@ -3,9 +3,10 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::tmux::Place;
+use crate::session::PaneId;
+use crate::tmux::{Inside, Place};
 
 /// `$CLAUDE_TMUX_DEBUG=1` turns on the debug log.
 pub fn debug() -> bool {
@@ -22,6 +23,13 @@ pub fn tmux_place() -> Option<Place> {
     place.server.hidden_environment =
         env::var_os("TERM_PROGRAM").is_some_and(|name| name == "tmux");
     Some(place)
+}
+
+/// The tmux server this process was started in, also from a popup, which is no pane.
+pub fn inside_tmux() -> Option<Inside> {
+    let place = Place::parse(&env::var_os("TMUX")?, OsStr::new("%0"))?;
+    let pane = env::var("TMUX_PANE").ok().and_then(|pane| PaneId::parse(&pane));
+    Some(Inside { socket: place.server.socket, pid: place.server.pid, pane })
 }
 
 /// `$CLD_TMUX`, else the first `tmux` of `$PATH` with its whole path: a program named without one
@@ -85,6 +93,15 @@ pub fn default_config_dir() -> Option<PathBuf> {
 /// the default one.
 pub fn config_dirs() -> Vec<PathBuf> {
     other_config_dir().into_iter().chain(default_config_dir()).collect()
+}
+
+/// The files in which Claude Code lists its projects. The one of the default config directory lies
+/// beside it, unless `$CLAUDE_CONFIG_DIR` names that directory.
+pub fn project_lists(config_dir: &Path) -> Vec<PathBuf> {
+    let inside = config_dir.join(".claude.json");
+    let beside = home().map(|home| home.join(".claude.json"));
+    let beside = beside.filter(|_| default_config_dir().as_deref() == Some(config_dir));
+    beside.into_iter().chain([inside]).collect()
 }
 
 /// `$NO_COLOR`, or a terminal that has none.

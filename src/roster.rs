@@ -5,7 +5,6 @@
 //! without looking at anything. All text in here is foreign: whoever shows it must make it
 //! harmless first.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -55,6 +54,8 @@ pub struct Listed {
     pub title: Option<String>,
     /// The project the session belongs to; it need not exist any more.
     pub directory: Option<PathBuf>,
+    /// The git branch at the last record of the transcript, where that was read.
+    pub branch: Option<String>,
     pub transcript: Option<PathBuf>,
     pub config_dir: Option<PathBuf>,
     pub pid: Option<u32>,
@@ -89,43 +90,12 @@ impl Listed {
 pub fn read(servers: Servers) -> Roster {
     let mut config_dirs = paths::config_dirs();
     let asked = ask(servers);
-    let mut registry = Registry::default();
-    registry.add(&config_dirs);
+    let mut entries = registry::read(&config_dirs);
     let (panes, silent_servers) = asked.finish();
-    registry.add(&add_seen(&mut config_dirs, &panes));
+    entries.extend(registry::read(&add_seen(&mut config_dirs, &panes)));
     let read_at = clock::now();
-    let sessions = sessions(&panes, registry, read_at);
+    let sessions = sessions(&panes, entries, read_at);
     Roster { sessions, panes, config_dirs, silent_servers, read_at }
-}
-
-/// What can be found out about the sessions of the registry without tmux.
-#[derive(Default)]
-struct Registry {
-    entries: Vec<Entry>,
-    /// By session id.
-    transcripts: HashMap<String, PathBuf>,
-}
-
-impl Registry {
-    fn add(&mut self, config_dirs: &[PathBuf]) {
-        let entries = registry::read(config_dirs);
-        for entry in &entries {
-            let cwd = entry.cwd.as_deref().map(Path::new);
-            if let Some(path) =
-                cwd.and_then(|cwd| transcript(&entry.config_dir, cwd, &entry.session_id))
-            {
-                self.transcripts.insert(entry.session_id.clone(), path);
-            }
-        }
-        self.entries.extend(entries);
-    }
-}
-
-/// The transcript of a session, where it lies in the folder of this directory.
-fn transcript(config_dir: &Path, directory: &Path, id: &str) -> Option<PathBuf> {
-    let id = SessionId::parse(id)?;
-    let bucket = config_dir.join("projects").join(slug::encode(directory)?);
-    Some(bucket.join(format!("{}.jsonl", id.as_str()))).filter(|path| path.is_file())
 }
 
 /// The requests for the panes of one or of all servers.
@@ -186,12 +156,11 @@ fn add_seen(config_dirs: &mut Vec<PathBuf>, panes: &[Pane]) -> Vec<PathBuf> {
     config_dirs[known..].to_vec()
 }
 
-fn sessions(panes: &[Pane], mut registry: Registry, now: Moment) -> Vec<Listed> {
-    let joined = join(panes, std::mem::take(&mut registry.entries), process::tmux_server_above);
+fn sessions(panes: &[Pane], entries: Vec<Entry>, now: Moment) -> Vec<Listed> {
+    let joined = join(panes, entries, process::tmux_server_above);
     let liveness = liveness(&joined);
     let listed = joined.into_iter().zip(liveness);
-    let listed =
-        listed.filter_map(|(joined, liveness)| listed_of(joined, liveness, &registry, now));
+    let listed = listed.filter_map(|(joined, liveness)| listed_of(joined, liveness, now));
     join::without_remains(listed.collect())
 }
 
@@ -207,12 +176,7 @@ fn liveness(joined: &[Joined<'_>]) -> Vec<Liveness> {
     joined.iter().map(one).collect()
 }
 
-fn listed_of(
-    joined: Joined<'_>,
-    liveness: Liveness,
-    registry: &Registry,
-    now: Moment,
-) -> Option<Listed> {
+fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<Listed> {
     let Joined { pane, kept, entry } = joined;
     // A pane whose process ended stays on the screen with `remain-on-exit`.
     let liveness = if pane.is_some_and(|pane| pane.is_dead) { Liveness::Dead } else { liveness };
@@ -221,21 +185,21 @@ fn listed_of(
     let config_dir = entry.as_ref().map(|entry| entry.config_dir.clone());
     let config_dir =
         config_dir.or_else(|| kept?.config_dir.clone()).or_else(paths::default_config_dir);
-    let start = kept.and_then(|kept| kept.directory.as_deref());
-    let transcript = registry
-        .transcripts
-        .get(id.as_str())
-        .cloned()
-        .or_else(|| kept?.transcript.clone().filter(|path| path.is_file()))
-        .or_else(|| transcript(config_dir.as_deref()?, start?, id.as_str()));
-    let cwd = entry.as_ref().and_then(|entry| entry.cwd.as_deref()).map(Path::new);
-    let directory = directory(start, cwd, transcript.as_deref()).map(Path::to_owned);
+    let project = Project {
+        start: kept.and_then(|kept| kept.directory.as_deref()),
+        now: entry.as_ref().and_then(|entry| entry.cwd.as_deref()).map(Path::new),
+        told: kept.and_then(|kept| kept.transcript.as_deref()),
+        config_dir: config_dir.as_deref(),
+    };
+    let transcript = project.transcript(&id);
+    let directory = project.directory(transcript.as_deref()).map(Path::to_owned);
     let name = entry.as_ref().and_then(|entry| entry.name.clone());
     Some(Listed {
         health,
         liveness,
         title: name.or_else(|| kept?.title.clone()),
         directory,
+        branch: None,
         transcript,
         config_dir,
         pid: entry.as_ref().map(|entry| entry.pid).or_else(|| kept?.pid),
@@ -248,18 +212,44 @@ fn listed_of(
     })
 }
 
-/// Where a session belongs: where it was started, or where it is now, whichever has the folder in
-/// which the transcript lies. `/cd` moves that, and only the registry follows.
-fn directory<'a>(
+/// What is known of the place where a session belongs.
+struct Project<'a> {
+    /// Where it was started.
     start: Option<&'a Path>,
+    /// Where it is, as the registry says. `/cd` moves a session together with its transcript, and
+    /// only the registry follows.
     now: Option<&'a Path>,
-    transcript: Option<&Path>,
-) -> Option<&'a Path> {
-    let bucket = transcript.and_then(Path::parent).and_then(Path::file_name);
-    let has_bucket = |directory: &&Path| {
-        let slug = slug::encode(directory);
-        slug.is_some_and(|slug| bucket.is_some_and(|bucket| bucket == slug.as_str()))
-    };
-    let mut known = start.into_iter().chain(now);
-    known.clone().find(has_bucket).or_else(|| known.next())
+    /// The transcript that hooks have told of.
+    told: Option<&'a Path>,
+    config_dir: Option<&'a Path>,
+}
+
+impl Project<'_> {
+    fn transcript(&self, id: &SessionId) -> Option<PathBuf> {
+        let in_folder_of = |directory: &Path| {
+            let bucket = self.config_dir?.join("projects").join(slug::encode(directory)?);
+            Some(bucket.join(format!("{}.jsonl", id.as_str()))).filter(|path| path.is_file())
+        };
+        // Hooks only tell of files that are there. One that agrees with the registry was not moved
+        // since, so there is no need to look.
+        let agreed = self.told.filter(|told| self.now.is_some_and(|now| has_bucket(now, told)));
+        agreed
+            .map(Path::to_owned)
+            .or_else(|| in_folder_of(self.now?))
+            .or_else(|| self.told.filter(|told| told.is_file()).map(Path::to_owned))
+            .or_else(|| in_folder_of(self.start?))
+    }
+
+    /// The directory in whose folder the transcript lies, else where the session was started.
+    fn directory(&self, transcript: Option<&Path>) -> Option<&Path> {
+        let mut known = self.start.into_iter().chain(self.now);
+        let fits = |directory: &&Path| transcript.is_some_and(|path| has_bucket(directory, path));
+        known.clone().find(fits).or_else(|| known.next())
+    }
+}
+
+/// Whether a transcript lies in the folder of a directory.
+fn has_bucket(directory: &Path, transcript: &Path) -> bool {
+    let bucket = transcript.parent().and_then(Path::file_name);
+    slug::encode(directory).is_some_and(|slug| bucket.is_some_and(|bucket| bucket == slug.as_str()))
 }

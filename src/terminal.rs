@@ -20,6 +20,17 @@ pub fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Whether tmux could show a pane here.
+pub fn can_show_tmux() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// How many columns a row of a question may have.
+pub fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+}
+
 /// Says something that is no answer to the command itself.
 pub fn note(text: &str) {
     // Nobody reads it where standard error is closed.
@@ -57,7 +68,8 @@ pub fn choose(question: &str, rows: &[String]) -> Result<usize> {
     }
 }
 
-/// Lets the person find one of many rows by typing parts of it.
+/// Lets the person find one of many rows by typing parts of it. Two columns of each row are taken
+/// by the mark of the chosen one.
 pub fn pick(question: &str, rows: &[String]) -> Result<usize> {
     let terminal =
         Term::read_write_pair_with_style(io::stdin(), KeepsCursor, Style::new().for_stderr());

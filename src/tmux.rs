@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -58,6 +59,24 @@ impl Place {
             pane: PaneId::parse(pane.to_str()?)?,
         })
     }
+}
+
+/// The server a process was started in. Popups belong to no pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inside {
+    pub socket: PathBuf,
+    pub pid: u32,
+    pub pane: Option<PaneId>,
+}
+
+/// Makes the terminal of this process show a pane; comes back only with the reason why it cannot.
+#[expect(clippy::disallowed_methods, reason = "this module is the door to tmux")]
+pub fn attach(program: &Path, socket: &Path, pane: PaneId) -> io::Error {
+    let pane = pane.to_string();
+    let mut command = Command::new(program);
+    // Inside of one tmux, another one refuses to be shown unless it is told that this is meant.
+    command.env_remove("TMUX").arg("-S").arg(socket).args(["attach-session", "-t", &pane]);
+    command.exec()
 }
 
 /// Several tmux commands that run inside the server as one, without anything in between.

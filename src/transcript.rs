@@ -5,6 +5,7 @@
 //! shows it must make it harmless first.
 
 mod bytes;
+mod copies;
 mod evidence;
 mod find;
 pub(crate) mod lenient;
@@ -15,6 +16,7 @@ mod record;
 mod time;
 mod title;
 
+pub use copies::{Copies, compare};
 pub use evidence::{LastExchange, Piece, SeenCwd, Worktree};
 pub use find::{IdPrefix, Session, all, matching};
 pub use read::{Facts, Origin, Reader, Summary};

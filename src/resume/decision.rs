@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::tmux::Pane;
+
 use super::directory::{Home, Source};
 
 /// What the user said on the command line.
@@ -33,9 +35,9 @@ pub enum Copies {
 }
 
 /// A session that some Claude Code has open right now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Open {
-    InPane,
+    InPane(Box<Pane>),
     /// Outside any tmux pane that is known.
     Elsewhere,
 }
@@ -50,6 +52,12 @@ pub struct Belongs {
     pub pane_says: Option<PathBuf>,
 }
 
+impl Belongs {
+    pub fn unknown() -> Self {
+        Self { home: Home::Unknown, standing: Standing::Elsewhere, pane_says: None }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     Current,
@@ -60,7 +68,7 @@ pub enum Standing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// To the pane that has the session open.
-    Jump,
+    Jump(Box<Pane>),
     Go {
         to: Destination,
         warning: Option<Disagreement>,
@@ -118,7 +126,7 @@ pub fn decide(
     belongs: impl FnOnce() -> Belongs,
 ) -> Decision {
     match (open, wish.copy) {
-        (Some(Open::InPane), Copies::Avoid) => return Decision::Jump,
+        (Some(Open::InPane(pane)), Copies::Avoid) => return Decision::Jump(pane),
         (Some(Open::Elsewhere), Copies::Avoid) => return Decision::Refuse(Refusal::OpenElsewhere),
         (None, _) | (Some(_), Copies::Fork | Copies::Force) => {}
     }
@@ -161,9 +169,26 @@ pub fn decide(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::{Moment, PaneId};
     use Answer::{Ask, No, Yes};
     use Copies::{Avoid, Force, Fork};
     use Standing::{Current, Elsewhere, Gone};
+
+    fn pane() -> Box<Pane> {
+        Box::new(Pane {
+            socket: "/s".into(),
+            server_pid: 1,
+            server_started: Moment::from_seconds(0),
+            id: PaneId(5),
+            process: 2,
+            is_dead: false,
+            session: "work".to_owned(),
+            window: "@3".to_owned(),
+            window_index: 2,
+            index: 1,
+            kept: None,
+        })
+    }
 
     fn home(standing: Standing) -> Belongs {
         let home = Home::Known { dir: "/home/u/p".into(), source: Source::Transcript };
@@ -174,10 +199,6 @@ mod tests {
         let dirs = vec!["/a_b".into(), "/a-b".into()];
         let home = Home::Several { dirs, source: Source::Disk };
         Belongs { home, standing: Elsewhere, pane_says: None }
-    }
-
-    fn unknown() -> Belongs {
-        Belongs { home: Home::Unknown, standing: Elsewhere, pane_says: None }
     }
 
     fn disagreeing(standing: Standing) -> Belongs {
@@ -202,7 +223,7 @@ mod tests {
         for (copy, open) in [
             (Avoid, None),
             (Fork, None),
-            (Fork, Some(Open::InPane)),
+            (Fork, Some(Open::InPane(pane()))),
             (Force, Some(Open::Elsewhere)),
         ] {
             let wish = Wish { answer, copy };
@@ -211,10 +232,11 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_unasked(wish: Wish, open: Option<Open>, expected: &Decision) {
+    fn check_unasked(wish: Wish, open: Option<&Open>, expected: &Decision) {
         for has_terminal in [true, false] {
-            let decision =
-                decide(wish, open, has_terminal, || panic!("the directory is of no interest"));
+            let decision = decide(wish, open.cloned(), has_terminal, || {
+                panic!("the directory is of no interest")
+            });
             assert_eq!(decision, *expected);
         }
     }
@@ -223,15 +245,15 @@ mod tests {
     fn an_open_session_is_never_opened_twice_unless_insisted() {
         for answer in [Yes, No, Ask] {
             let wish = Wish { answer, copy: Avoid };
-            check_unasked(wish, Some(Open::InPane), &Decision::Jump);
+            check_unasked(wish, Some(&Open::InPane(pane())), &Decision::Jump(pane()));
             let refused = Decision::Refuse(Refusal::OpenElsewhere);
-            check_unasked(wish, Some(Open::Elsewhere), &refused);
+            check_unasked(wish, Some(&Open::Elsewhere), &refused);
         }
     }
 
     #[test]
     fn no_stays_where_it_is_whatever_is_known() {
-        for (copy, open) in [(Avoid, None), (Fork, Some(Open::InPane)), (Force, None)] {
+        for (copy, open) in [(Avoid, None), (Fork, Some(&Open::Elsewhere)), (Force, None)] {
             check_unasked(Wish { answer: No, copy }, open, &go(Destination::Current));
         }
     }
@@ -292,8 +314,8 @@ mod tests {
 
     #[test]
     fn no_directory_at_all_is_said() {
-        check(Ask, true, &unknown(), &Decision::Ask(Question::Unknown));
-        check(Ask, false, &unknown(), &Decision::Refuse(Refusal::Unknown));
-        check(Yes, true, &unknown(), &Decision::Refuse(Refusal::Unknown));
+        check(Ask, true, &Belongs::unknown(), &Decision::Ask(Question::Unknown));
+        check(Ask, false, &Belongs::unknown(), &Decision::Refuse(Refusal::Unknown));
+        check(Yes, true, &Belongs::unknown(), &Decision::Refuse(Refusal::Unknown));
     }
 }

@@ -91,10 +91,6 @@ impl Witnesses<'_> {
     }
 }
 
-pub fn slug_of(dir: &str) -> String {
-    slug::encode(Path::new(dir)).unwrap_or_default()
-}
-
 fn vote(source: Source, dir: Option<&Path>) -> Vote {
     let dir = dir.filter(|dir| dir.is_absolute()).map(Path::to_owned);
     Vote { source, dirs: dir.into_iter().collect() }

@@ -134,6 +134,7 @@ fn listed(file: &Session, summary: Summary, directory: Option<PathBuf>) -> Optio
         liveness: Liveness::Dead,
         title: summary.title.map(|title| title.text),
         directory,
+        branch: summary.branch,
         transcript: Some(file.path.clone()),
         config_dir: Some(file.config_dir.clone()),
         pid: None,

@@ -166,6 +166,7 @@ impl<'a, S: Fn(&str) -> String> Evidence<'a, S> {
             self.has_side_record = true;
             return;
         }
+        self.take_relocation(record);
         self.take_surroundings(record, piece);
         let turn = turn(record);
         if turn.is_some() {
@@ -178,6 +179,17 @@ impl<'a, S: Fn(&str) -> String> Evidence<'a, S> {
         }
         if self.wants_everything {
             self.take_origins(record);
+        }
+    }
+
+    /// `/cd` moves the file to the folder of the new directory, and may be the last thing that
+    /// happens in a session.
+    fn take_relocation(&mut self, record: &Record<'_>) {
+        if self.bucket_cwd.is_none()
+            && let Some(cwd) = text(record.relocated_cwd)
+            && (self.slug_of)(&cwd) == self.bucket
+        {
+            self.bucket_cwd = Some(cwd.into_owned());
         }
     }
 

@@ -5,7 +5,7 @@
 //! that are no text.
 
 use super::evidence::{Evidence, LastExchange, Piece, SeenCwd, Worktree};
-use super::lenient::words;
+use super::lenient::{flag, words};
 use super::pieces::{PIECE, Source, lines, lines_from_the_end};
 use super::prompt::{Said, said};
 use super::record::Record;
@@ -21,7 +21,8 @@ const DEEP_TAIL: usize = 1024 * 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub title: Option<Title>,
-    /// The last directory whose slug is the name of the bucket: where the session belongs.
+    /// The last directory, also of a `/cd`, whose slug is the name of the bucket: where the session
+    /// belongs.
     pub bucket_cwd: Option<String>,
     /// The last directory of all: it follows every `cd`.
     pub last_cwd: Option<String>,
@@ -265,7 +266,7 @@ fn opening(data: &[u8]) -> Opening {
     let mut opening = Opening::default();
     let mut is_first = true;
     for record in lines(data).filter_map(Record::parse) {
-        if !record.is("user") {
+        if !record.is("user") || flag(record.is_sidechain) {
             continue;
         }
         if is_first {

@@ -172,6 +172,16 @@ fn a_session_moved_by_cd_belongs_to_its_new_directory() {
 }
 
 #[test]
+fn a_session_may_end_with_the_move() {
+    let moved = line("relocated", "\"relocatedCwd\":\"/home/u/pro.j\"");
+    let transcript = Transcript::new(prompt_in("/home/u/pro-j", "start", 1) + &moved);
+    assert_eq!(transcript.summary("-home-u-pro-j").bucket_cwd.as_deref(), Some("/home/u/pro.j"));
+    let went_on = prompt_in("/home/u/pro_j", "again", 2);
+    let transcript = Transcript::new(moved + &went_on);
+    assert_eq!(transcript.summary("-home-u-pro-j").bucket_cwd.as_deref(), Some("/home/u/pro_j"));
+}
+
+#[test]
 fn a_subagents_file_is_not_a_session() {
     let facts = facts(SUBAGENT);
     assert!(facts.summary.is_sidechain);
@@ -182,8 +192,9 @@ fn a_subagents_file_is_not_a_session() {
 fn side_conversations_inside_an_old_session_file_do_not_count() {
     let side = prompt_in("/home/u/proj/side", "do a part", 9)
         .replace("\"isSidechain\":false", "\"isSidechain\":true");
-    let facts = facts(prompt("hello", 1) + &side);
+    let facts = facts(side.clone() + &prompt("hello", 1) + &side);
     assert!(facts.summary.is_session());
+    assert_eq!(facts.first_prompt.as_deref(), Some("hello"));
     assert_eq!(facts.last_exchange, exchange(Some("hello"), None, false));
     assert_eq!(facts.summary.last_active, parse_utc("2026-11-18T00:00:01Z"));
     assert_eq!(facts.cwds, [seen("/home/u/proj", Piece::Whole, Piece::Whole)]);
