@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 /// Entries are a few hundred bytes; what is larger is not one.
 const LARGEST_ENTRY: u64 = 64 * 1024;
+const USUAL_ENTRY: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -158,15 +159,19 @@ fn pid_in_name(name: &OsStr) -> Option<u32> {
     digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
 }
 
+/// What is no regular file gives nothing: folders cannot be read, links are not followed, and a
+/// pipe has nothing to say.
 fn content(path: &Path) -> Option<Vec<u8>> {
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-    let file =
+    let mut file =
         OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
+    // One read takes the whole of a usual entry, and its being short tells that it was the whole.
+    let mut start = [0; USUAL_ENTRY];
+    let length = file.read(&mut start).ok()?;
+    let mut content = start[..length].to_vec();
+    if length == USUAL_ENTRY {
+        file.take(LARGEST_ENTRY).read_to_end(&mut content).ok()?;
     }
-    let mut content = Vec::new();
-    file.take(LARGEST_ENTRY).read_to_end(&mut content).ok()?;
     Some(content)
 }
 

@@ -8,7 +8,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::pane::Kept;
 use crate::registry::{self, Entry, Liveness};
 use crate::session::{Moment, SessionId, Status, Wait};
 use crate::tmux::{self, Listing, Pane};
@@ -93,8 +92,7 @@ pub fn read(servers: Servers) -> Roster {
     let asked = ask(servers);
     let mut entries = registry::read(&config_dirs);
     let (panes, silent_servers) = asked.finish();
-    let seen = add_seen(&mut config_dirs, &panes);
-    entries.extend(registry::read(&seen));
+    entries.extend(registry::read(&add_seen(&mut config_dirs, &panes)));
     let read_at = clock::now();
     let sessions = sessions(&panes, entries, read_at);
     Roster { sessions, panes, config_dirs, silent_servers, read_at }
@@ -187,15 +185,22 @@ fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<List
     let config_dir = entry.as_ref().map(|entry| entry.config_dir.clone());
     let config_dir =
         config_dir.or_else(|| kept?.config_dir.clone()).or_else(paths::default_config_dir);
-    let project = Project::of(kept, entry.as_ref(), &id, config_dir.as_deref());
+    let project = Project {
+        start: kept.and_then(|kept| kept.directory.as_deref()),
+        now: entry.as_ref().and_then(|entry| entry.cwd.as_deref()).map(Path::new),
+        told: kept.and_then(|kept| kept.transcript.as_deref()),
+        config_dir: config_dir.as_deref(),
+    };
+    let transcript = project.transcript(&id);
+    let directory = project.directory(transcript.as_deref()).map(Path::to_owned);
     let name = entry.as_ref().and_then(|entry| entry.name.clone());
     Some(Listed {
         health,
         liveness,
         title: name.or_else(|| kept?.title.clone()),
-        directory: project.directory,
+        directory,
         branch: None,
-        transcript: project.transcript,
+        transcript,
         config_dir,
         pid: entry.as_ref().map(|entry| entry.pid).or_else(|| kept?.pid),
         background: kept.map_or(0, |kept| kept.background),
@@ -207,37 +212,44 @@ fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<List
     })
 }
 
-/// Where a session belongs.
-struct Project {
-    directory: Option<PathBuf>,
-    transcript: Option<PathBuf>,
+/// What is known of the place where a session belongs.
+struct Project<'a> {
+    /// Where it was started.
+    start: Option<&'a Path>,
+    /// Where it is, as the registry says. `/cd` moves a session together with its transcript, and
+    /// only the registry follows.
+    now: Option<&'a Path>,
+    /// The transcript that hooks have told of.
+    told: Option<&'a Path>,
+    config_dir: Option<&'a Path>,
 }
 
-impl Project {
-    /// A session that was moved by `/cd` has its transcript in another folder than its pane says,
-    /// while the registry follows.
-    fn of(
-        kept: Option<&Kept>,
-        entry: Option<&Entry>,
-        id: &SessionId,
-        config_dir: Option<&Path>,
-    ) -> Self {
-        let start = kept.and_then(|kept| kept.directory.clone());
-        let now = entry.and_then(|entry| entry.cwd.clone()).map(PathBuf::from);
-        let known = kept.and_then(|kept| kept.transcript.clone()).filter(|path| path.is_file());
-        let guessed = |directory: &Option<PathBuf>| {
-            let bucket = slug::encode(directory.as_ref()?)?;
-            let path =
-                config_dir?.join("projects").join(bucket).join(format!("{}.jsonl", id.as_str()));
-            path.is_file().then_some(path)
+impl Project<'_> {
+    fn transcript(&self, id: &SessionId) -> Option<PathBuf> {
+        let in_folder_of = |directory: &Path| {
+            let bucket = self.config_dir?.join("projects").join(slug::encode(directory)?);
+            Some(bucket.join(format!("{}.jsonl", id.as_str()))).filter(|path| path.is_file())
         };
-        let transcript = known.or_else(|| guessed(&now)).or_else(|| guessed(&start));
-        let bucket = transcript.as_deref().and_then(Path::parent).and_then(Path::file_name);
-        let fits = |directory: &PathBuf| {
-            let slug = slug::encode(directory);
-            bucket.is_none_or(|bucket| slug.is_some_and(|slug| bucket == slug.as_str()))
-        };
-        let directory = start.clone().filter(fits).or_else(|| now.clone().filter(fits));
-        Self { directory: directory.or(start).or(now), transcript }
+        // Hooks only tell of files that are there. One that agrees with the registry was not moved
+        // since, so there is no need to look.
+        let agreed = self.told.filter(|told| self.now.is_some_and(|now| has_bucket(now, told)));
+        agreed
+            .map(Path::to_owned)
+            .or_else(|| in_folder_of(self.now?))
+            .or_else(|| self.told.filter(|told| told.is_file()).map(Path::to_owned))
+            .or_else(|| in_folder_of(self.start?))
     }
+
+    /// The directory in whose folder the transcript lies, else where the session was started.
+    fn directory(&self, transcript: Option<&Path>) -> Option<&Path> {
+        let mut known = self.start.into_iter().chain(self.now);
+        let fits = |directory: &&Path| transcript.is_some_and(|path| has_bucket(directory, path));
+        known.clone().find(fits).or_else(|| known.next())
+    }
+}
+
+/// Whether a transcript lies in the folder of a directory.
+fn has_bucket(directory: &Path, transcript: &Path) -> bool {
+    let bucket = transcript.parent().and_then(Path::file_name);
+    slug::encode(directory).is_some_and(|slug| bucket.is_some_and(|bucket| bucket == slug.as_str()))
 }

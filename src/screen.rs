@@ -39,7 +39,8 @@ impl Screen {
 
 /// In columns: letters of east Asian scripts and emoji take two.
 pub fn width(text: &str) -> usize {
-    UnicodeWidthStr::width(text)
+    // Most text is plain, and a list asks for the width of every cell several times.
+    if text.is_ascii() { text.len() } else { UnicodeWidthStr::width(text) }
 }
 
 /// The start of `text`, marked where it was cut, in at most `columns`.

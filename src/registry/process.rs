@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 #[cfg(target_os = "linux")]
-use std::{fs, path::Path};
+use std::{fs::File, io::Read, path::Path};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
@@ -49,11 +49,23 @@ fn is_same_start(one: &str, other: &str) -> bool {
 #[cfg(target_os = "linux")]
 pub(super) fn look_at(pids: impl Iterator<Item = u32>) -> HashMap<u32, Process> {
     let has_processes = Path::new("/proc/self/stat").exists();
-    let look = |pid: u32| match fs::read(format!("/proc/{pid}/stat")) {
-        Ok(stat) => parse_stat(&String::from_utf8_lossy(&stat)),
-        Err(error) => (has_processes && is_gone(&error)).then_some(Process::Gone),
+    // The system makes up the whole of such a file for one read, and it is never longer.
+    let mut stat = [0; 4096];
+    let mut look = |pid: u32| {
+        let read =
+            File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut stat));
+        match read {
+            Ok(length) => parse_stat(&String::from_utf8_lossy(&stat[..length])),
+            Err(error) => (has_processes && is_gone(&error)).then_some(Process::Gone),
+        }
     };
-    pids.filter_map(|pid| Some((pid, look(pid)?))).collect()
+    let mut processes = HashMap::new();
+    for pid in pids {
+        if !processes.contains_key(&pid) {
+            processes.extend(look(pid).map(|process| (pid, process)));
+        }
+    }
+    processes
 }
 
 #[cfg(target_os = "linux")]

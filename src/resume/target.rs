@@ -30,15 +30,12 @@ pub(super) fn find(asked: Option<&str>, roster: &Roster, may_ask: bool) -> Resul
     }
 }
 
-/// The session that was in this pane last, if it has ended.
+/// The session that was in this pane last, if it has ended and left something to resume.
 fn ended_here(roster: &Roster) -> Option<Candidate> {
     let own = paths::inside_tmux()?.pane?;
-    match find::find(&own.to_string(), roster) {
-        Found::One(candidate) if candidate.listed.iter().all(|listed| !listed.is_alive()) => {
-            Some(*candidate)
-        }
-        _ => None,
-    }
+    let Found::One(candidate) = find::find(&own.to_string(), roster) else { return None };
+    let has_ended = candidate.listed.iter().all(|listed| !listed.is_alive());
+    (has_ended && !candidate.files.is_empty()).then_some(*candidate)
 }
 
 fn choose(mut candidates: Vec<Candidate>) -> Result<Candidate> {

@@ -92,9 +92,12 @@ fn in_parallel<T: Sync, R: Send>(
             found.extend(own);
         }
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let threads = match items.len() {
+        0 | 1 => 1,
+        some => thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(some),
+    };
     thread::scope(|scope| {
-        for _ in 1..threads.min(items.len()) {
+        for _ in 1..threads {
             // Where no thread can be had, the others do its work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }

@@ -9,10 +9,15 @@ use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const ID_LENGTH: usize = 36;
 const FEWEST_DIGITS: usize = 4;
+
+/// With fewer folders to list, a thread costs more than it saves.
+const FEWEST_PER_THREAD: usize = 64;
+const MOST_THREADS: usize = 4;
 
 /// One session file. The bucket is the name of its folder, usually the slug of the session's
 /// directory.
@@ -92,12 +97,9 @@ struct Found {
 
 fn collect(
     config_dirs: &[PathBuf],
-    mut gather: impl FnMut(&Bucket<'_>, &mut Vec<Found>),
+    gather: impl Fn(&Bucket<'_>, &mut Vec<Found>) + Sync,
 ) -> Vec<Session> {
-    let mut found = Vec::new();
-    for bucket in buckets(config_dirs) {
-        gather(&bucket, &mut found);
-    }
+    let found = in_parallel(&buckets(config_dirs), &gather);
     let mut files = HashSet::with_capacity(found.len());
     let mut sessions: Vec<Session> = found
         .into_iter()
@@ -106,6 +108,37 @@ fn collect(
         .collect();
     sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
     sessions
+}
+
+/// Gathers from every bucket, in their order.
+fn in_parallel(
+    buckets: &[Bucket<'_>],
+    gather: &(impl Fn(&Bucket<'_>, &mut Vec<Found>) + Sync),
+) -> Vec<Found> {
+    let gather_from = |buckets: &[Bucket<'_>]| {
+        let mut found = Vec::new();
+        for bucket in buckets {
+            gather(bucket, &mut found);
+        }
+        found
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let share = buckets.len().div_ceil(threads).max(FEWEST_PER_THREAD);
+    let (own, others) = buckets.split_at(share.min(buckets.len()));
+    thread::scope(|scope| {
+        let start = |buckets| {
+            let thread = thread::Builder::new().spawn_scoped(scope, move || gather_from(buckets));
+            (buckets, thread)
+        };
+        let started: Vec<_> = others.chunks(share).map(start).collect();
+        let mut found = gather_from(own);
+        for (buckets, thread) in started {
+            // Where no thread can be had, its share is done here.
+            let gathered = thread.map(|thread| thread.join().unwrap_or_default());
+            found.extend(gathered.unwrap_or_else(|_| gather_from(buckets)));
+        }
+        found
+    })
 }
 
 /// Real folders come before linked ones, so that a file reached through both is known by its real
@@ -335,6 +368,22 @@ mod tests {
         assert_eq!(paths(&matching(&dirs, &prefix(FIRST))), [a, copy]);
         assert_eq!(paths(&matching(&dirs, &prefix(SECOND))), [b]);
         assert_eq!(matching(&dirs, &prefix("ffff")), []);
+    }
+
+    #[test]
+    fn among_many_folders_none_is_left_out() {
+        let tree = Tree::new();
+        let mut expected: Vec<PathBuf> = (0..500)
+            .map(|number| {
+                let id = format!("{number:08x}-0000-4000-8000-00000000000a");
+                tree.plant(&format!("c/projects/-p{number}/{id}.jsonl"), "{}\n")
+            })
+            .collect();
+        expected.sort();
+        let dirs = [tree.config("c")];
+        assert_eq!(paths(&all(&dirs)), expected);
+        assert_eq!(paths(&matching(&dirs, &prefix("0000"))), expected);
+        assert_eq!(matching(&dirs, &prefix("000001f3-")).len(), 1);
     }
 
     #[test]

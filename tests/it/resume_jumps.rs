@@ -193,7 +193,7 @@ fn a_session_that_is_open_outside_of_tmux_is_not_opened_twice() {
 fn other_server(world: &World) -> (OtherServer, String) {
     let user = Command::new("id").arg("-u").output().unwrap();
     let user = String::from_utf8(user.stdout).unwrap();
-    let sockets = world.path("sockets").join(format!("tmux-{}", user.trim()));
+    let sockets = world.path(&format!("tmux-{}", user.trim()));
     fs::create_dir_all(&sockets).unwrap();
     let server = OtherServer { socket: sockets.join("default"), home: world.home() };
     server.tmux(&[

@@ -63,9 +63,7 @@ impl Stage for World {
         fs::write(bin.join("claude"), FAKE).unwrap();
         fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-        // Outside of tmux the default server is asked, which must not be the one of this machine.
-        let sockets = self.path("sockets").display().to_string();
-        self.with("PATH", &path).with("TMUX_TMPDIR", &sockets)
+        self.with("PATH", &path)
     }
 
     fn started(&self) -> Option<Started> {
