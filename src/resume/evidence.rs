@@ -107,3 +107,119 @@ fn standing(dir: &Path, current: Option<&Place>) -> Standing {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript;
+    use std::fs;
+    use std::time::UNIX_EPOCH;
+    use tempfile::TempDir;
+
+    /// Directories that share a project folder, and a session of that folder.
+    struct Shared {
+        _temp: TempDir,
+        root: PathBuf,
+        session: Session,
+    }
+
+    impl Shared {
+        fn new() -> Self {
+            let temp = tempfile::tempdir().unwrap();
+            let root = fs::canonicalize(temp.path()).unwrap();
+            for name in ["a_b", "a-b", "a.b"] {
+                fs::create_dir(root.join(name)).unwrap();
+            }
+            let session = Session {
+                id: "23e30f82-0000-4000-8000-000000000001".to_owned(),
+                bucket: slug::encode(&root.join("a_b")).unwrap(),
+                config_dir: root.clone(),
+                path: root.join("t.jsonl"),
+                modified: UNIX_EPOCH,
+                size: 1,
+            };
+            Self { _temp: temp, root, session }
+        }
+
+        fn text(&self, name: &str) -> Option<String> {
+            Some(self.root.join(name).to_str().unwrap().to_owned())
+        }
+
+        fn witnesses<'a>(&'a self, origin: &'a Origin) -> Witnesses<'a> {
+            let session = &self.session;
+            let (hints, project_lists) = (Vec::new(), Vec::new());
+            Witnesses { session, origin, registry: None, pane: None, hints, project_lists }
+        }
+
+        #[track_caller]
+        fn check(&self, witnesses: &Witnesses<'_>, name: &str, source: Source) {
+            let dir = self.root.join(name);
+            assert_eq!(witnesses.belongs(None).home, Home::Known { dir, source });
+        }
+    }
+
+    #[test]
+    fn the_transcript_comes_first_then_whoever_fits_its_folder() {
+        let shared = Shared::new();
+        let worktree = transcript::Worktree { path: shared.text("a_b"), ..Default::default() };
+        let mut origin = Origin {
+            bucket_cwd: shared.text("a-b"),
+            relocated_cwd: shared.text("a.b"),
+            worktree: Some(worktree),
+            ..Origin::default()
+        };
+        shared.check(&shared.witnesses(&origin), "a-b", Source::Transcript);
+        origin.bucket_cwd = None;
+        shared.check(&shared.witnesses(&origin), "a.b", Source::Relocated);
+        origin.relocated_cwd = None;
+        let (registry, pane) = (shared.root.join("a-b"), shared.root.join("a.b"));
+        let all =
+            Witnesses { registry: Some(&registry), pane: Some(&pane), ..shared.witnesses(&origin) };
+        shared.check(&all, "a-b", Source::Registry);
+        let pane = Witnesses { pane: Some(&pane), ..shared.witnesses(&origin) };
+        shared.check(&pane, "a.b", Source::Pane);
+        shared.check(&shared.witnesses(&origin), "a_b", Source::Worktree);
+    }
+
+    #[test]
+    fn who_does_not_fit_the_folder_is_heard_last() {
+        let shared = Shared::new();
+        let (origin, elsewhere) = (Origin::default(), shared.root.join("elsewhere"));
+        let several = Witnesses { pane: Some(&elsewhere), ..shared.witnesses(&origin) };
+        assert!(matches!(several.belongs(None).home, Home::Several { source: Source::Disk, .. }));
+        for name in ["a_b", "a-b", "a.b"] {
+            fs::remove_dir(shared.root.join(name)).unwrap();
+        }
+        shared.check(&several, "elsewhere", Source::Pane);
+        let origin = Origin { first_cwd: shared.text("start"), ..Origin::default() };
+        shared.check(&shared.witnesses(&origin), "start", Source::Start);
+    }
+
+    #[test]
+    fn of_several_on_the_disk_the_current_one_is_named_first() {
+        let shared = Shared::new();
+        let origin = Origin::default();
+        for name in ["a_b", "a-b", "a.b"] {
+            let current = Place::open(&shared.root.join(name)).unwrap();
+            let home = shared.witnesses(&origin).belongs(Some(&current)).home;
+            let Home::Several { dirs, .. } = home else { panic!("{home:?}") };
+            assert_eq!((dirs.len(), &*dirs[0]), (3, current.path()));
+        }
+    }
+
+    #[test]
+    fn a_pane_contradicts_only_with_another_directory() {
+        let shared = Shared::new();
+        let origin = Origin { bucket_cwd: shared.text("a-b"), ..Origin::default() };
+        let link = shared.root.join("link");
+        std::os::unix::fs::symlink(shared.root.join("a-b"), &link).unwrap();
+        let pane_says = |pane: &Path| {
+            let witnesses = Witnesses { pane: Some(pane), ..shared.witnesses(&origin) };
+            witnesses.belongs(None).pane_says
+        };
+        assert_eq!(pane_says(&shared.root.join("a-b")), None);
+        assert_eq!(pane_says(&link), None);
+        let other = shared.root.join("a_b");
+        assert_eq!(pane_says(&other), Some(other));
+    }
+}

@@ -345,6 +345,21 @@ fn other_config_directories_are_kept_apart() {
 }
 
 #[test]
+fn a_config_directory_that_only_a_pane_knows_is_searched_too() {
+    let world = World::new().staged();
+    let (dir, other) = (world.dir("proj"), world.dir("other-config"));
+    plant(&other, &dir, &id(1), &[prompt(&dir, "elsewhere")]);
+    check_exit(&world.resume(&dir, &[&id(1)]), 1);
+    world.tmux(&["set-option", "-p", "-t", &world.pane, "@meta.claude.session_id", &id(2)]);
+    let config_dir = ["set-option", "-p", "-t", &world.pane, "@meta.claude.config_dir"];
+    world.tmux(&[&config_dir[..], &[other.to_str().unwrap()]].concat());
+    check_exit(&world.resume(&dir, &[&id(1)]), 0);
+    let started = world.started().unwrap();
+    started.check(&dir, &["--resume", &id(1)]);
+    assert_eq!(started.variable("CLAUDE_CONFIG_DIR").as_deref(), Some(other.as_os_str()));
+}
+
+#[test]
 fn one_id_in_two_folders_is_resumed_by_its_file() {
     let world = world();
     let config_dir = world.home().join(".claude");

@@ -62,6 +62,32 @@ fn the_client_is_brought_to_the_pane_whatever_the_flags() {
 }
 
 #[test]
+fn of_two_clients_the_one_that_asked_is_brought_there() {
+    let world = World::new().staged();
+    planted(&world);
+    let pane = other_pane(&world);
+    let world = open_in(world, &pane);
+    let side = ["new-session", "-d", "-s", "side", "-P", "-F", "#{pane_id}", "exec sleep 1000"];
+    let side = world.tmux(&side);
+    let terminal = world.attach();
+    let second = format!(
+        "env -u TMUX -u TMUX_PANE TERM=screen-256color {} -u -S {} attach -t side",
+        tmux_program().display(),
+        world.socket().display()
+    );
+    terminal.tmux(&["new-window", &second]);
+    let clients = ["list-clients", "-F", "#{session_name} #{pane_id}"];
+    let both = |shown: &str| {
+        let mut lines = world.tmux(&clients);
+        lines.push('\n');
+        lines.contains(&format!("main {shown}\n")) && lines.contains(&format!("side {side}\n"))
+    };
+    poll_until("both clients are there", || both(&world.pane));
+    check_exit(&world.resume(Path::new("/"), &[&id(1)]), 0);
+    assert!(both(&pane), "{}", world.tmux(&clients));
+}
+
+#[test]
 fn a_zoomed_window_stays_zoomed() {
     let world = World::new().staged();
     planted(&world);
