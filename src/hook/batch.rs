@@ -17,36 +17,45 @@ use crate::pane::{
 use crate::session::{Activity, Agent, Call, Moment, Status};
 use crate::tmux::{Batch, Place};
 
-use super::format::{all, any, choose, equal, not};
+use super::format::{all, any, choose, equal};
 use super::registers::{Order, Registers};
 use super::transition::{Change, Identity, Scope};
 
-/// A command tmux does not know. In the branch of an `if` it ends the batch with an error that
-/// names it: the socket belongs to another server, or the event is not the newest.
+/// Commands tmux does not know. In the branch of an `if` they end the batch with an error that
+/// names them. The first stands for: the socket belongs to another server, or the event is not the
+/// newest; nothing was changed.
 pub(super) const REFUSED: &str = "cld-refused";
+/// All is remembered, and there is nothing new to show.
+pub(super) const HIDDEN: &str = "cld-hidden";
 
 /// A letter for what each pane of the window shows: waiting, running, or nothing.
 const PANE_STATES: &str = "#{P:#{?#{@meta.claude.asking}#{@meta.claude.finished},\
     #{?#{@claude-attn},w,},#{?#{==:#{@meta.claude.activity},running},r,}}}";
 
+/// Every command stands in the batch itself. The commands inside an `if` that comes true would be
+/// easier to skip, but tmux 3.2 to 3.7 never frees those.
 pub(super) fn batch(changes: &[Change], place: &Place, began: Moment, order: Order) -> Batch {
-    let mut batch = Batch::default();
     let registers = Registers::new(place, began, order);
-    let pane = &registers.pane;
     let wrong_server = format!("#{{!=:#{{pid}},{}}}", place.server.pid);
     let refused = any(&[wrong_server, registers.is_late()]);
-    let script = script(changes, &registers);
-    let staged = staged(changes, began);
-    if staged.is_empty() {
-        batch.push(["if", "-F", "-t", pane, &refused, REFUSED, &script]);
-        return batch;
+    let mut script = Script { registers: &registers, batch: Batch::default() };
+    script.end_if(&refused, REFUSED);
+    for (register, data) in staged(changes, began) {
+        registers.stage(&mut script.batch, register, &data);
     }
-    batch.push(["if", "-F", "-t", pane, &refused, REFUSED]);
-    for (register, data) in staged {
-        registers.stage(&mut batch, register, &data);
+    for change in changes {
+        script.remember(change);
     }
-    batch.push(["if", "-F", "-t", pane, "1", &script]);
-    batch
+    if let Some(hidden) = hides(changes, &registers) {
+        script.end_if(&hidden, HIDDEN);
+    }
+    script.show(changes);
+    for change in changes {
+        if let Change::End(Scope::EarlierPrompt(prompt)) = change {
+            registers.set_if_newest(&mut script.batch, "prompt", &prompt.to_string());
+        }
+    }
+    script.batch
 }
 
 /// The texts that go to tmux beside the commands, each with the register it is staged in.
@@ -74,30 +83,6 @@ fn staged(changes: &[Change], began: Moment) -> Vec<(&'static str, String)> {
     staged
 }
 
-fn script(changes: &[Change], registers: &Registers) -> String {
-    let mut script = Script { registers, text: String::with_capacity(4096) };
-    for change in changes {
-        script.remember(change);
-    }
-    match hides(changes, registers) {
-        None => script.show(changes),
-        Some(hidden) => {
-            script.text.push_str(&format!("if -F -t {} '{}' {{", registers.pane, not(&hidden)));
-            script.show(changes);
-            script.text.push_str("};");
-        }
-    }
-    for change in changes {
-        if let Change::End(Scope::EarlierPrompt(prompt)) = change {
-            script.text.push_str(&registers.set_if_newest("prompt", &prompt.to_string()));
-        }
-    }
-    if script.text.ends_with(';') {
-        script.text.pop();
-    }
-    script.text
-}
-
 /// A burst of tool events would redraw every client for nothing but a newer time. The condition
 /// under which that is all that would change, while the time shown is of this second.
 fn hides(changes: &[Change], registers: &Registers) -> Option<String> {
@@ -120,6 +105,9 @@ fn hides(changes: &[Change], registers: &Registers) -> Option<String> {
             Change::End(scope) if scope.ends_turn() => {
                 same.push(format!("#{{?#{{{FINISHED}}},0,1}}"));
             }
+            Change::End(Scope::EarlierPrompt(prompt)) => {
+                same.push(equal(&registers.read("prompt"), &prompt.to_string()));
+            }
             _ => {}
         }
     }
@@ -128,43 +116,48 @@ fn hides(changes: &[Change], registers: &Registers) -> Option<String> {
 
 struct Script<'a> {
     registers: &'a Registers,
-    text: String,
+    batch: Batch,
 }
 
 impl Script<'_> {
+    /// Ends the batch here, with an error that names `how`, when the condition comes true.
+    fn end_if(&mut self, condition: &str, how: &str) {
+        self.batch.push(["if", "-F", "-t", &self.registers.pane, condition, how]);
+    }
+
     /// Takes a change into the registers.
     fn remember(&mut self, change: &Change) {
-        let registers = self.registers;
-        let command = match change {
-            Change::Latest { .. } => registers.set_newest("newest", ""),
-            Change::Session { .. } => registers.set_newest("session", ""),
-            Change::Directory(_) => registers.set_newest("directory", ""),
-            Change::Status(status) => registers.set_newest("status", status.word()),
+        let (registers, batch) = (self.registers, &mut self.batch);
+        match change {
+            Change::Latest { .. } => registers.set_newest(batch, "newest", ""),
+            Change::Session { .. } => registers.set_newest(batch, "session", ""),
+            Change::Directory(_) => registers.set_newest(batch, "directory", ""),
+            Change::Status(status) => registers.set_newest(batch, "status", status.word()),
             Change::Activity(activity) => {
-                registers.set_newest("activity", register_word(*activity))
+                registers.set_newest(batch, "activity", register_word(*activity));
             }
-            Change::End(Scope::Everything) => registers.set_newest("end_all", ""),
-            Change::End(Scope::Agent(Agent::Main)) => registers.set_newest("end_main", ""),
-            Change::End(Scope::Unnamed) => registers.set_newest("end_unnamed", ""),
-            Change::End(Scope::Turn) => registers.set_newest("end_turn", ""),
-            Change::End(Scope::Agent(agent)) => registers.add_call(&format!("{agent}.any")),
-            Change::End(Scope::Call(agent, call)) => registers.add_call(&format!("{agent}.{call}")),
+            Change::End(Scope::Everything) => registers.set_newest(batch, "end_all", ""),
+            Change::End(Scope::Agent(Agent::Main)) => registers.set_newest(batch, "end_main", ""),
+            Change::End(Scope::Unnamed) => registers.set_newest(batch, "end_unnamed", ""),
+            Change::End(Scope::Turn) => registers.set_newest(batch, "end_turn", ""),
+            Change::End(Scope::Agent(agent)) => registers.add_call(batch, &format!("{agent}.any")),
+            Change::End(Scope::Call(agent, call)) => {
+                registers.add_call(batch, &format!("{agent}.{call}"));
+            }
             Change::End(Scope::EarlierPrompt(_))
             | Change::Ask { .. }
             | Change::Finish { .. }
             | Change::Title(_)
             | Change::Background(_)
-            | Change::Identity(_) => String::new(),
-        };
-        self.text.push_str(&command);
+            | Change::Identity(_) => {}
+        }
     }
 
     /// Prints the open dialogs without their text. An event that ends the dialogs of one call or
     /// agent does not know whether there were any, and the journal wants to know.
     fn print_dialogs(&mut self) {
-        let (pane, heads) = (&self.registers.pane, format!("#{{s/ [^|]*//:{ASKING}}}"));
-        let print = format!("display-message -p -t {pane} '{heads}'");
-        self.text.push_str(&format!("if -F -t {pane} '#{{{ASKING}}}' {{{print}}};"));
+        let heads = format!("#{{s/ [^|]*//:{ASKING}}}");
+        self.batch.push(["display-message", "-p", "-t", &self.registers.pane, &heads]);
     }
 
     /// Sets the options that follow.
@@ -272,8 +265,7 @@ impl Script<'_> {
         let (over, finished) = (turn_is_over(self.registers), format!("#{{{FINISHED}}}"));
         let unended = choose(&self.registers.is_older(&finished), "", &finished);
         let known = self.registers.read("turn");
-        let command = self.registers.set("turn", &choose(&over, &known, &turn.to_string()));
-        self.text.push_str(&command);
+        self.registers.set(&mut self.batch, "turn", &choose(&over, &known, &turn.to_string()));
         self.set(FINISHED, &choose(&over, &unended, &self.registers.read("wait")));
     }
 
@@ -318,15 +310,20 @@ impl Script<'_> {
         let state = format!(
             "#{{?#{{m:*w*,{PANE_STATES}}},waiting,#{{?#{{m:*r*,{PANE_STATES}}},running,idle}}}}"
         );
-        let pane = &self.registers.pane;
-        self.text.push_str(&format!("set -wF -t {pane} {WINDOW_STATE} '{state}';"));
+        self.batch.push(["set", "-wF", "-t", &self.registers.pane, WINDOW_STATE, &state]);
     }
 
     fn remove_status(&mut self) {
         let pane = &self.registers.pane;
         let word = self.registers.word("status", Some(Status::Removed.word()));
         let removed = equal(&word, Status::Removed.word());
-        self.text.push_str(&format!("if -F -t {pane} '{removed}' 'set -pu -t {pane} {STATUS}';"));
+        match removed.as_str() {
+            "1" => self.batch.push(["set", "-pu", "-t", pane, STATUS]),
+            _ => {
+                let remove = format!("set -pu -t {pane} {STATUS}");
+                self.batch.push(["if", "-F", "-t", pane, &removed, &remove]);
+            }
+        }
     }
 
     fn set_if_own(&mut self, register: &str, option: &str, constant: &str) {
@@ -341,9 +338,7 @@ impl Script<'_> {
     }
 
     fn set(&mut self, option: &str, format: &str) {
-        let expand = if format.contains('#') { "F" } else { "" };
-        let pane = &self.registers.pane;
-        self.text.push_str(&format!("set -p{expand} -t {pane} {option} '{format}';"));
+        self.registers.set_option(&mut self.batch, option, format);
     }
 }
 
