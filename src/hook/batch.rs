@@ -14,60 +14,64 @@ use crate::pane::{
     LATEST_HOOK_TIME, PID, PID_START, SESSION_DIR, SESSION_ID, SESSION_ID_SET_ON, STATUS, TITLE,
     TRANSCRIPT, WINDOW_STATE, without_separator,
 };
-use crate::session::{Activity, Agent, Call, Moment, Status};
+use crate::session::{Activity, Agent, Call, Moment, Status, TurnEnd};
 use crate::tmux::{Batch, Place};
 
-use super::format::{all, any, choose, equal, not};
+use super::format::{all, any, choose, equal};
 use super::registers::{Order, Registers};
 use super::transition::{Change, Identity, Scope};
 
-/// A command tmux does not know. In the branch of an `if` it ends the batch with an error that
-/// names it: the socket belongs to another server, or the event is not the newest.
+/// Commands tmux does not know. In the branch of an `if` they end the batch with an error that
+/// names them. The first stands for: the socket belongs to another server, or the event is not the
+/// newest; nothing was changed.
 pub(super) const REFUSED: &str = "cld-refused";
+/// All is remembered, and there is nothing new to show.
+pub(super) const HIDDEN: &str = "cld-hidden";
 
 /// A letter for what each pane of the window shows: waiting, running, or nothing.
 const PANE_STATES: &str = "#{P:#{?#{@meta.claude.asking}#{@meta.claude.finished},\
     #{?#{@claude-attn},w,},#{?#{==:#{@meta.claude.activity},running},r,}}}";
 
+/// Every command stands in the batch itself. The commands inside an `if` that comes true would be
+/// easier to skip, but tmux 3.2 to 3.7 never frees those.
 pub(super) fn batch(changes: &[Change], place: &Place, began: Moment, order: Order) -> Batch {
-    let mut batch = Batch::default();
     let registers = Registers::new(place, began, order);
-    let pane = &registers.pane;
     let wrong_server = format!("#{{!=:#{{pid}},{}}}", place.server.pid);
     let refused = any(&[wrong_server, registers.is_late()]);
-    let (remembering, showing) = (remembering(changes, &registers), showing(changes, &registers));
+    let mut script = Script { registers: &registers, batch: Batch::default() };
+    script.end_if(&refused, REFUSED);
+    for (register, data) in staged(changes, &registers) {
+        registers.stage(&mut script.batch, register, &data);
+    }
+    for change in changes {
+        script.remember(change);
+    }
     if let Some(hidden) = hides(changes, &registers) {
-        batch.push(["if", "-F", "-t", pane, &refused, REFUSED, &remembering]);
-        batch.push(["if", "-F", "-t", pane, &not(&hidden), &showing]);
-        registers.remember_prompt(&mut batch, prompt_of(changes));
-        return batch;
+        script.end_if(&hidden, HIDDEN);
     }
-    let script = format!("{remembering};{showing}");
-    let staged = staged(changes, began);
-    if staged.is_empty() {
-        batch.push(["if", "-F", "-t", pane, &refused, REFUSED, &script]);
-        return batch;
+    script.show(changes);
+    for change in changes {
+        if let Change::End(Scope::EarlierPrompt(prompt)) = change {
+            registers.set_if_newest(&mut script.batch, "prompt", &prompt.to_string());
+        }
     }
-    batch.push(["if", "-F", "-t", pane, &refused, REFUSED]);
-    for (register, data) in staged {
-        registers.stage(&mut batch, register, &data);
-    }
-    batch.push(["if", "-F", "-t", pane, "1", &script]);
-    batch
+    script.batch
 }
 
-/// The texts that go to tmux beside the commands, each with the register it is staged in.
-fn staged(changes: &[Change], began: Moment) -> Vec<(&'static str, String)> {
+/// The texts that formats copy, each with the register it is staged in. The newest event needs few:
+/// it sets its texts without a condition.
+fn staged(changes: &[Change], registers: &Registers) -> Vec<(&'static str, String)> {
     let mut staged = Vec::new();
     for change in changes {
         match change {
             Change::Ask { agent, call, kind, context } => {
-                let context = without_separator(context);
+                let (began, context) = (registers.began, without_separator(context));
                 let dialog = format!("|{agent}.{call}.{}@{began} {context}", kind.letter());
                 staged.push(("wait", dialog));
             }
+            _ if registers.is_late_order() == "0" => {}
             Change::Finish { how, context, .. } => {
-                staged.push(("wait", format!("{began} {} {context}", how.letter())));
+                staged.push(("wait", finished(registers.began, *how, context)));
             }
             Change::Directory(Some(directory)) => staged.push(("dir", directory.clone())),
             Change::Title(Some(title)) => staged.push(("title", title.clone())),
@@ -81,28 +85,8 @@ fn staged(changes: &[Change], began: Moment) -> Vec<(&'static str, String)> {
     staged
 }
 
-/// The commands that take the changes into the registers.
-fn remembering(changes: &[Change], registers: &Registers) -> String {
-    let mut script = Script::new(registers);
-    for change in changes {
-        script.remember(change);
-    }
-    script.commands()
-}
-
-/// The commands that set the options that follow.
-fn showing(changes: &[Change], registers: &Registers) -> String {
-    let mut script = Script::new(registers);
-    script.show(changes);
-    script.commands()
-}
-
-/// Only beginning calls say which prompt they belong to.
-fn prompt_of(changes: &[Change]) -> Option<Call> {
-    changes.iter().find_map(|change| match change {
-        Change::End(Scope::EarlierPrompt(prompt)) => Some(*prompt),
-        _ => None,
-    })
+fn finished(began: Moment, how: TurnEnd, context: &str) -> String {
+    format!("{began} {} {context}", how.letter())
 }
 
 /// A burst of tool events would redraw every client for nothing but a newer time. The condition
@@ -127,6 +111,9 @@ fn hides(changes: &[Change], registers: &Registers) -> Option<String> {
             Change::End(scope) if scope.ends_turn() => {
                 same.push(format!("#{{?#{{{FINISHED}}},0,1}}"));
             }
+            Change::End(Scope::EarlierPrompt(prompt)) => {
+                same.push(equal(&registers.read("prompt"), &prompt.to_string()));
+            }
             _ => {}
         }
     }
@@ -135,56 +122,51 @@ fn hides(changes: &[Change], registers: &Registers) -> Option<String> {
 
 struct Script<'a> {
     registers: &'a Registers,
-    text: String,
+    batch: Batch,
 }
 
-impl<'a> Script<'a> {
-    fn new(registers: &'a Registers) -> Self {
-        Self { registers, text: String::with_capacity(2048) }
-    }
-
-    fn commands(mut self) -> String {
-        if self.text.ends_with(';') {
-            self.text.pop();
-        }
-        self.text
+impl Script<'_> {
+    /// Ends the batch here, with an error that names `how`, when the condition comes true.
+    fn end_if(&mut self, condition: &str, how: &str) {
+        self.batch.push(["if", "-F", "-t", &self.registers.pane, condition, how]);
     }
 
     /// Takes a change into the registers.
     fn remember(&mut self, change: &Change) {
-        let registers = self.registers;
-        let command = match change {
-            Change::Latest { .. } => registers.set_newest("newest", ""),
-            Change::Session { .. } => registers.set_newest("session", ""),
-            Change::Directory(_) => registers.set_newest("directory", ""),
-            Change::Status(status) => registers.set_newest("status", status.word()),
+        let (registers, batch) = (self.registers, &mut self.batch);
+        match change {
+            Change::Latest { .. } => registers.set_newest(batch, "newest", ""),
+            Change::Session { .. } => registers.set_newest(batch, "session", ""),
+            Change::Directory(_) => registers.set_newest(batch, "directory", ""),
+            Change::Status(status) => registers.set_newest(batch, "status", status.word()),
             Change::Activity(activity) => {
-                registers.set_newest("activity", register_word(*activity))
+                registers.set_newest(batch, "activity", register_word(*activity));
             }
-            Change::End(Scope::Everything) => registers.set_newest("end_all", ""),
-            Change::End(Scope::Agent(Agent::Main)) => registers.set_newest("end_main", ""),
-            Change::End(Scope::Unnamed) => registers.set_newest("end_unnamed", ""),
-            Change::End(Scope::Turn) => registers.set_newest("end_turn", ""),
-            Change::End(Scope::Agent(agent)) => registers.add_call(&format!("{agent}.any")),
-            Change::End(Scope::Call(agent, call)) => registers.add_call(&format!("{agent}.{call}")),
+            Change::End(Scope::Everything) => registers.set_newest(batch, "end_all", ""),
+            Change::End(Scope::Agent(Agent::Main)) => registers.set_newest(batch, "end_main", ""),
+            Change::End(Scope::Unnamed) => registers.set_newest(batch, "end_unnamed", ""),
+            Change::End(Scope::Turn) => registers.set_newest(batch, "end_turn", ""),
+            Change::End(Scope::Agent(agent)) => registers.add_call(batch, &format!("{agent}.any")),
+            Change::End(Scope::Call(agent, call)) => {
+                registers.add_call(batch, &format!("{agent}.{call}"));
+            }
             Change::End(Scope::EarlierPrompt(_))
             | Change::Ask { .. }
             | Change::Finish { .. }
             | Change::Title(_)
             | Change::Background(_)
-            | Change::Identity(_) => String::new(),
-        };
-        self.text.push_str(&command);
+            | Change::Identity(_) => {}
+        }
     }
 
     /// Prints the open dialogs without their text. An event that ends the dialogs of one call or
     /// agent does not know whether there were any, and the journal wants to know.
     fn print_dialogs(&mut self) {
-        let (pane, heads) = (&self.registers.pane, format!("#{{s/ [^|]*//:{ASKING}}}"));
-        let print = format!("display-message -p -t {pane} '{heads}'");
-        self.text.push_str(&format!("if -F -t {pane} '#{{{ASKING}}}' {{{print}}};"));
+        let heads = format!("#{{s/ [^|]*//:{ASKING}}}");
+        self.batch.push(["display-message", "-p", "-t", &self.registers.pane, &heads]);
     }
 
+    /// Sets the options that follow.
     fn show(&mut self, changes: &[Change]) {
         let ends = changes.iter().any(|c| matches!(c, Change::End(_)));
         let asks = changes.iter().any(|c| matches!(c, Change::Ask { .. }));
@@ -195,7 +177,7 @@ impl<'a> Script<'a> {
         for change in changes {
             match change {
                 Change::Ask { agent, call, .. } => self.ask(*agent, *call),
-                Change::Finish { turn, .. } => self.finish(*turn),
+                Change::Finish { how, turn, context } => self.finish(*how, *turn, context),
                 Change::Activity(said) => self.set(ACTIVITY, &activity(*said, self.registers)),
                 _ => self.name(change),
             }
@@ -285,12 +267,14 @@ impl<'a> Script<'a> {
     }
 
     /// The end of a turn also ends the turn before.
-    fn finish(&mut self, turn: Call) {
-        let (over, finished) = (turn_is_over(self.registers), format!("#{{{FINISHED}}}"));
-        let unended = choose(&self.registers.is_older(&finished), "", &finished);
+    fn finish(&mut self, how: TurnEnd, turn: Call, context: &str) {
+        let (over, before) = (turn_is_over(self.registers), format!("#{{{FINISHED}}}"));
         let known = self.registers.read("turn");
-        let command = self.registers.set("turn", &choose(&over, &known, &turn.to_string()));
-        self.text.push_str(&command);
+        self.registers.set(&mut self.batch, "turn", &choose(&over, &known, &turn.to_string()));
+        if over == "0" {
+            return self.set_data(FINISHED, &finished(self.registers.began, how, context));
+        }
+        let unended = choose(&self.registers.is_older(&before), "", &before);
         self.set(FINISHED, &choose(&over, &unended, &self.registers.read("wait")));
     }
 
@@ -335,15 +319,20 @@ impl<'a> Script<'a> {
         let state = format!(
             "#{{?#{{m:*w*,{PANE_STATES}}},waiting,#{{?#{{m:*r*,{PANE_STATES}}},running,idle}}}}"
         );
-        let pane = &self.registers.pane;
-        self.text.push_str(&format!("set -wF -t {pane} {WINDOW_STATE} '{state}';"));
+        self.batch.push(["set", "-wF", "-t", &self.registers.pane, WINDOW_STATE, &state]);
     }
 
     fn remove_status(&mut self) {
         let pane = &self.registers.pane;
         let word = self.registers.word("status", Some(Status::Removed.word()));
         let removed = equal(&word, Status::Removed.word());
-        self.text.push_str(&format!("if -F -t {pane} '{removed}' 'set -pu -t {pane} {STATUS}';"));
+        match removed.as_str() {
+            "1" => self.batch.push(["set", "-pu", "-t", pane, STATUS]),
+            _ => {
+                let remove = format!("set -pu -t {pane} {STATUS}");
+                self.batch.push(["if", "-F", "-t", pane, &removed, &remove]);
+            }
+        }
     }
 
     fn set_if_own(&mut self, register: &str, option: &str, constant: &str) {
@@ -351,16 +340,21 @@ impl<'a> Script<'a> {
         self.set(option, &choose(&own, constant, &format!("#{{{option}}}")));
     }
 
-    /// Copies what was staged; without a value the option becomes empty.
-    fn copy_if_own(&mut self, own: &str, option: &str, staged: &str, value: Option<&String>) {
-        let data = value.map_or(String::new(), |_| self.registers.read(staged));
-        self.set_if_own(own, option, &data);
+    /// Sets an option to data; without a value the option becomes empty.
+    fn copy_if_own(&mut self, register: &str, option: &str, staged: &str, value: Option<&String>) {
+        match value {
+            Some(data) if self.registers.is_own(register) == "1" => self.set_data(option, data),
+            Some(_) => self.set_if_own(register, option, &self.registers.read(staged)),
+            None => self.set_if_own(register, option, ""),
+        }
+    }
+
+    fn set_data(&mut self, option: &str, data: &str) {
+        self.batch.push(["set", "-p", "-t", &self.registers.pane, option, data]);
     }
 
     fn set(&mut self, option: &str, format: &str) {
-        let expand = if format.contains('#') { "F" } else { "" };
-        let pane = &self.registers.pane;
-        self.text.push_str(&format!("set -p{expand} -t {pane} {option} '{format}';"));
+        self.registers.set_option(&mut self.batch, option, format);
     }
 }
 

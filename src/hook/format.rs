@@ -10,10 +10,6 @@ pub(super) fn choose(condition: &str, yes: &str, no: &str) -> String {
     }
 }
 
-pub(super) fn not(condition: &str) -> String {
-    choose(condition, "0", "1")
-}
-
 pub(super) fn equal(left: &str, right: &str) -> String {
     if left.contains('#') || right.contains('#') {
         return format!("#{{==:{left},{right}}}");
@@ -60,7 +56,5 @@ mod tests {
         assert_eq!(equal("a", "a"), "1");
         assert_eq!(equal("a", "b"), "0");
         assert_eq!(equal("#{@x}", "a"), "#{==:#{@x},a}");
-        assert_eq!(not("1"), "0");
-        assert_eq!(not("#{@x}"), "#{?#{@x},0,1}");
     }
 }

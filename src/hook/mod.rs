@@ -26,7 +26,7 @@ mod report;
 mod stdin;
 pub mod transition;
 
-use batch::{REFUSED, batch};
+use batch::{HIDDEN, REFUSED, batch};
 use event::{Event, Kind, Malformed};
 use forward::Collector;
 use registers::Order;
@@ -108,10 +108,14 @@ fn update_pane(payload: &[u8], report: &mut Report) -> String {
 /// batch, after the server refused the short one as a whole.
 fn apply(changes: &[Change], place: &Place, began: Moment) -> Answer {
     let deadline = Instant::now() + TMUX_LIMIT * paths::patience();
-    match place.server.run(&batch(changes, place, began, Order::Newest), deadline) {
-        Answer::Refused(printed) if printed.contains(REFUSED) => {
-            place.server.run(&batch(changes, place, began, Order::Late), deadline)
-        }
+    let run = |order| place.server.run(&batch(changes, place, began, order), deadline);
+    let answer = match run(Order::Newest) {
+        Answer::Refused(printed) if printed.contains(REFUSED) => run(Order::Late),
+        answer => answer,
+    };
+    match answer {
+        // Nothing is hidden while a dialog is open, so there was none to print.
+        Answer::Refused(printed) if printed.contains(HIDDEN) => Answer::Done(String::new()),
         answer => answer,
     }
 }

@@ -5,7 +5,7 @@
 //! letters. Moments have a fixed width and compare as strings. A register that lies further in the
 //! future than a minute was written before the clock was set back, and counts as old.
 
-use crate::session::{Call, Moment};
+use crate::session::Moment;
 use crate::tmux::{Batch, Place};
 
 use super::format::{all, any};
@@ -59,38 +59,42 @@ impl Registers {
         }
     }
 
-    /// A command that sets a register to what a format gives.
-    pub(super) fn set(&self, register: &str, format: &str) -> String {
-        let (pane, name) = (&self.pane, self.name(register));
-        let expand = if format.contains('#') { "F" } else { "" };
+    /// Sets a register to what a format gives.
+    pub(super) fn set(&self, batch: &mut Batch, register: &str, format: &str) {
+        let name = self.name(register);
         match self.store {
-            Store::Environment { .. } if expand.is_empty() => {
-                format!("setenv -gh {name} '{format}';")
+            Store::PaneOptions => self.set_option(batch, &name, format),
+            Store::Environment { .. } if format.contains('#') => {
+                batch.push(["setenv", "-ghF", "-t", &self.pane, &name, format]);
             }
-            Store::Environment { .. } => format!("setenv -ghF -t {pane} {name} '{format}';"),
-            Store::PaneOptions => format!("set -p{expand} -t {pane} {name} '{format}';"),
+            Store::Environment { .. } => batch.push(["setenv", "-gh", &name, format]),
         }
     }
 
-    /// A command that sets a register to this event's moment and a word, unless a newer event has
-    /// set it.
-    pub(super) fn set_newest(&self, register: &str, word: &str) -> String {
+    /// Sets an option of the pane to what a format gives.
+    pub(super) fn set_option(&self, batch: &mut Batch, option: &str, format: &str) {
+        let flags = if format.contains('#') { "-pF" } else { "-p" };
+        batch.push(["set", flags, "-t", &self.pane, option, format]);
+    }
+
+    /// Sets a register to this event's moment and a word, unless a newer event has set it.
+    pub(super) fn set_newest(&self, batch: &mut Batch, register: &str, word: &str) {
         let blank = if word.is_empty() { "" } else { " " };
         let own = format!("{}{blank}{word}", self.began);
         match self.order {
-            Order::Newest => self.set(register, &own),
+            Order::Newest => self.set(batch, register, &own),
             Order::Late => {
                 let old = self.read(register);
-                self.set(register, &format!("#{{?{},{own},{old}}}", self.is_older(&old)))
+                self.set(batch, register, &format!("#{{?{},{own},{old}}}", self.is_older(&old)));
             }
         }
     }
 
-    /// Keeps the prompt of the newest call. It comes last, because what came before compares with
-    /// the prompt of the call before.
-    pub(super) fn remember_prompt(&self, batch: &mut Batch, prompt: Option<Call>) {
-        if let (Order::Newest, Some(prompt)) = (self.order, prompt) {
-            self.stage(batch, "prompt", &prompt.to_string());
+    /// Sets a register to a word; a late event sets nothing.
+    pub(super) fn set_if_newest(&self, batch: &mut Batch, register: &str, word: &str) {
+        match self.order {
+            Order::Newest => self.set(batch, register, word),
+            Order::Late => {}
         }
     }
 
@@ -101,9 +105,10 @@ impl Registers {
 
     /// Adds to the calls that ended. They are kept so that a request for permission that arrives
     /// after the end of its own call does not open a wait that nothing would end.
-    pub(super) fn add_call(&self, which: &str) -> String {
+    pub(super) fn add_call(&self, batch: &mut Batch, which: &str) {
         let calls = self.name("calls");
-        self.set("calls", &format!("#{{=-{REMEMBERED_CALLS}:{calls}}} {which}@{}", self.began))
+        let added = format!("#{{=-{REMEMBERED_CALLS}:{calls}}} {which}@{}", self.began);
+        self.set(batch, "calls", &added);
     }
 
     /// Whether a call that fits the pattern ended after this event began.

@@ -237,3 +237,31 @@ fn logs_are_private_and_hold_no_text() {
     let dir = world.state_file("");
     assert_eq!(fs::metadata(dir).unwrap().permissions().mode() & 0o777, 0o700);
 }
+
+/// tmux 3.2 to 3.7 keeps what an `if` with a command string has run for as long as it lives.
+#[test]
+fn a_server_does_not_grow_with_the_events() {
+    let memory = |world: &World| -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", world.server_pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    let world = World::new();
+    // The server keeps the texts of this many commands, for `show-messages`.
+    world.tmux(&["set-option", "-s", "message-limit", "10"]);
+    let turn = |number: u32| {
+        world.hook(&prompt(&format!("go {number}")));
+        for step in 0..2 {
+            let command = format!("turn {number} step {step}");
+            world.hook(&bash("PreToolUse", &command));
+            world.hook(&bash("PermissionRequest", &command));
+            world.hook(&bash("PostToolUse", &command));
+        }
+        world.hook(&stop(&format!("turn {number}")));
+    };
+    (0..20).for_each(turn);
+    let before = memory(&world);
+    (20..60).for_each(turn);
+    let grown = memory(&world).saturating_sub(before);
+    assert!(grown < 512, "{grown} KiB more after 320 events");
+}
