@@ -115,3 +115,6 @@ fn is_same_pane(one: &Listed, other: &Listed) -> bool {
     let place = |session: &Listed| session.pane.as_ref().map(|p| (p.server_pid, p.id));
     place(one) == place(other)
 }
+
+#[cfg(test)]
+mod tests;

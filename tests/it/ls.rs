@@ -220,6 +220,23 @@ fn a_window_that_is_linked_twice_is_listed_once() {
     assert_eq!(ids(&sessions(&world, &["--server", "all"])), [SESSION]);
 }
 
+#[test]
+fn a_session_moved_by_cd_is_shown_where_its_transcript_is_now() {
+    let world = World::new();
+    let config = config_dir(&world);
+    let claude = Claude::start();
+    let before = transcript(SESSION, "/home/u/before", "hello").plant(&config);
+    let fields = json!({"cwd": "/home/u/before", "transcript_path": before, "source": "startup"});
+    claude.hook(&world, &event("SessionStart", &fields));
+    claude.register(&config, SESSION, &json!({"cwd": "/home/u/before", "status": "idle"}));
+    let place = |session: &Value| (session["directory"].clone(), session["transcript"].clone());
+    assert_eq!(place(&session(&world)), (json!("/home/u/before"), json!(before)));
+    fs::remove_file(&before).unwrap();
+    let after = transcript(SESSION, "/home/u/after", "hello").plant(&config);
+    claude.register(&config, SESSION, &json!({"cwd": "/home/u/after", "status": "idle"}));
+    assert_eq!(place(&session(&world)), (json!("/home/u/after"), json!(after)));
+}
+
 /// Where tmux would put the sockets of this user.
 fn sockets(world: &World) -> PathBuf {
     let folder = world.path(&format!("tmux-{}", rustix::process::getuid().as_raw()));

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use proptest::prelude::*;
+
 use super::{End, Health, State, Teller, current, heal};
 use crate::pane::Kept;
 use crate::registry::{Entry, Liveness, Status as Told};
@@ -270,4 +272,53 @@ fn the_age_is_that_of_what_is_shown() {
     assert_eq!(since(&asking(10_300), &entry(Told::Busy, 15_200)), Some(at(15_200)));
     assert_eq!(since(&running(20), &entry(Told::Busy, 8_000)), Some(at(8_000)));
     assert_eq!(since(&running(20), &entry(Told::Unknown, 8_000)), Some(at(20_000)));
+}
+
+fn any_wait() -> impl Strategy<Value = Wait> {
+    (0..20_000_u64).prop_map(permission)
+}
+
+fn any_kept() -> impl Strategy<Value = Kept> {
+    let status = prop::sample::select(vec![None, Some(Status::Running), Some(Status::Stopped)]);
+    let dialogs = prop::collection::vec(any_wait(), 0..3);
+    let set_on = prop::sample::select(vec!["SessionEnd", "Stop"]);
+    (status, dialogs, prop::option::of(0..20_000_u64), 0..20_u64, set_on).prop_map(
+        |(status, dialogs, ended, latest, set_on)| Kept {
+            dialogs,
+            finished: ended.and_then(|at| finished(at).finished),
+            set_on: set_on.to_owned(),
+            ..hooks(status, latest)
+        },
+    )
+}
+
+fn any_entry() -> impl Strategy<Value = Entry> {
+    let status = prop::sample::select(vec![
+        Told::Busy,
+        Told::Idle,
+        Told::Waiting,
+        Told::Shell,
+        Told::Unknown,
+    ]);
+    (status, 0..20_000_u64).prop_map(|(status, stamp)| entry(status, stamp))
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_said_the_answer_makes_sense(
+        kept in prop::option::of(any_kept()),
+        entry in prop::option::of(any_entry()),
+        liveness in prop::sample::select(vec![Liveness::Alive, Liveness::Dead, Liveness::Unknown]),
+        now in 0..30_000_u64,
+    ) {
+        let health = heal(kept.as_ref(), entry.as_ref(), liveness, at(now));
+        let Health { state, status, waits, .. } = &health;
+        prop_assert_eq!(*state == State::Waiting, !waits.is_empty());
+        prop_assert!(liveness != Liveness::Dead || state.has_ended());
+        match state {
+            State::Running => prop_assert!(status.is_some()),
+            State::Waiting | State::Idle => prop_assert_eq!(*status, Some(Status::Stopped)),
+            State::Ended(_) | State::Unknown => prop_assert_eq!(*status, None),
+        }
+    }
 }
