@@ -35,6 +35,9 @@ pub mod show;
 pub mod jump;
 pub mod resume;
 
+// `cld setup`, from the files as they are to the files as they should be.
+pub mod setup;
+
 // `cld log`, from the journal to the terminal.
 pub mod log;
 
