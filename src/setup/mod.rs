@@ -4,3 +4,4 @@
 mod command;
 mod events;
 pub mod settings;
+mod write;
