@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         Command::Hook(Hook { dry_run }) => hook(dry_run),
         Command::Resume(resume) => cld::error::exit_code(cld::resume::run(&resume)),
         Command::Log(log) => cld::error::exit_code(cld::log::run(&log)),
+        Command::Setup(setup) => cld::error::exit_code(cld::setup::run(&setup)),
     }
 }
 

@@ -463,7 +463,9 @@ mod tests {
             [(1, Some("a"), Some("b"), "b+"), (2, None, Some("b"), "b+"), (3, Some("a"), None, "+")]
         {
             let _ = fs::remove_file(&path);
-            before.map(|text| fs::write(&path, text).unwrap());
+            if let Some(text) = before {
+                fs::write(&path, text).unwrap();
+            }
             let calls = Cell::new(0);
             let edit = |old: Option<&[u8]>| {
                 if calls.replace(calls.get() + 1) == 0 {

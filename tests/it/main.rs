@@ -21,6 +21,8 @@ mod planted;
 mod resume;
 mod resume_asks;
 mod resume_jumps;
+mod setup;
+mod setup_faults;
 mod show;
 mod stage;
 mod usage;

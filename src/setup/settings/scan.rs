@@ -76,7 +76,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Refusal {
-    pub(super) fn at(text: &str, position: usize, problem: impl Into<String>) -> Self {
+    pub(in crate::setup) fn at(text: &str, position: usize, problem: impl Into<String>) -> Self {
         let before = &text[..position];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
