@@ -18,6 +18,7 @@ mod log;
 mod ls;
 mod model;
 mod planted;
+mod plugin;
 mod resume;
 mod resume_asks;
 mod resume_jumps;
