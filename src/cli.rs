@@ -20,6 +20,7 @@ pub enum Command {
     Hook(Hook),
     Log(Log),
     Setup(Setup),
+    Doctor(Doctor),
 }
 
 /// Go back to a session, in the directory it belongs to
@@ -176,4 +177,21 @@ pub struct Setup {
     /// Use the .claude/settings.json of this repository, for all who work in it
     #[arg(long)]
     pub project: bool,
+}
+
+/// Check that everything cld depends on is in order, one line a check
+///
+/// Looks at Claude Code, tmux, the settings of every config directory, of this repository and of
+/// the administrator, and runs each registered hook as Claude Code would, in a pane of a tmux
+/// server of its own. Exits 1 if there is an error; warnings do not count.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cld doctor\n  cld doctor --fix\n  cld doctor --json | jq .ok")]
+pub struct Doctor {
+    /// Print the checks as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Repair what is safe to repair: hooks that are out of date, permissions, dead sockets
+    #[arg(long)]
+    pub fix: bool,
 }

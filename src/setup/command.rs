@@ -13,7 +13,7 @@ pub(super) fn for_program(program: &Path) -> Option<String> {
 }
 
 /// The program of a hook command of cld, wherever that cld is or was installed.
-pub(super) fn program_of(command: &str) -> Option<String> {
+pub(crate) fn program_of(command: &str) -> Option<String> {
     let mut words = words(command)?;
     let ours = words.len() == 2
         && words[1] == "hook"

@@ -11,7 +11,7 @@ pub(super) const HARMFUL: [&str; 3] = ["WorktreeCreate", "WorktreeRemove", "Mess
 const NEEDS_A_MATCHER: &str = "FileChanged";
 
 /// The events cld registers for, in the order of the client's own list.
-pub(super) fn registered() -> impl Iterator<Item = &'static str> {
+pub(crate) fn registered() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter().filter(|name| !HARMFUL.contains(name) && *name != NEEDS_A_MATCHER)
 }
 

@@ -15,14 +15,15 @@ use crate::{clock, paths, terminal};
 pub mod block;
 mod command;
 mod diff;
-mod events;
+pub(crate) mod events;
 pub mod settings;
 mod write;
 
+pub(crate) use command::program_of;
 use settings::Refusal;
 use write::{Bytes, Planned, Written};
 
-const FILE: &str = "settings.json";
+pub(crate) const FILE: &str = "settings.json";
 
 pub fn run(options: &Setup) -> Result<()> {
     let edit = Edit::new(options)?;
@@ -55,6 +56,13 @@ pub fn run(options: &Setup) -> Result<()> {
     Ok(())
 }
 
+/// Brings the hooks of one file up to date without asking; the backup, if anything was changed.
+pub(crate) fn refresh(file: &Path) -> Result<Option<PathBuf>> {
+    let edit = Edit::Install { command: command_for(&program()?)? };
+    let written = write::update(file, clock::now(), &|old| edit.apply(old))?;
+    Ok(written.and_then(|written| written.backup))
+}
+
 /// What is to be done to every file.
 enum Edit {
     Install { command: String },
@@ -66,15 +74,7 @@ impl Edit {
         if options.uninstall {
             return Ok(Self::Uninstall);
         }
-        let program = program()?;
-        let command = command::for_program(&program).with_context(|| {
-            format!(
-                "{} cannot be registered: the program has to be called `cld`, in a directory \
-                 whose name is plain text",
-                shown(&program)
-            )
-        })?;
-        Ok(Self::Install { command })
+        Ok(Self::Install { command: command_for(&program()?)? })
     }
 
     fn apply(&self, old: Option<&[u8]>) -> Result<Bytes> {
@@ -95,9 +95,20 @@ fn utf8(bytes: &[u8]) -> Result<&str> {
     })
 }
 
+/// The hook command that setup writes for a program.
+pub(crate) fn command_for(program: &Path) -> Result<String> {
+    command::for_program(program).with_context(|| {
+        format!(
+            "{} cannot be registered: the program has to be called `cld`, in a directory whose \
+             name is plain text",
+            shown(program)
+        )
+    })
+}
+
 /// The path that stays right when cld is upgraded: upgrades replace what the entry of `$PATH` leads
 /// to, and often under another name.
-fn program() -> Result<PathBuf> {
+pub(crate) fn program() -> Result<PathBuf> {
     let own = std::env::current_exe().and_then(fs::canonicalize);
     let own = own.context("cannot tell where this cld is installed")?;
     let entries = std::env::split_paths(&paths::search_path()).collect::<Vec<_>>();
@@ -116,7 +127,7 @@ fn files(options: &Setup) -> Result<Vec<PathBuf>> {
 }
 
 /// `$CLAUDE_CONFIG_DIR` and the default directory, unless that one is not in use or is the same.
-fn config_dirs() -> Result<Vec<PathBuf>> {
+pub(crate) fn config_dirs() -> Result<Vec<PathBuf>> {
     let mut dirs: Vec<PathBuf> = paths::config_dirs();
     if dirs.is_empty() {
         bail!("HOME is not set, so there is no config directory; name one with --config-dir");
@@ -131,7 +142,7 @@ fn config_dirs() -> Result<Vec<PathBuf>> {
 }
 
 /// The top of the repository of the current directory, or that directory where there is none.
-fn repository() -> Result<PathBuf> {
+pub(crate) fn repository() -> Result<PathBuf> {
     let here = std::env::current_dir().context("cannot tell the current directory")?;
     let top = here.ancestors().find(|dir| dir.join(".git").exists());
     Ok(top.unwrap_or(&here).to_owned())

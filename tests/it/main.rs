@@ -6,6 +6,7 @@
     reason = "tests fail by panicking and start programs themselves"
 )]
 
+mod doctor;
 mod events;
 mod hook_faults;
 mod hook_forward;
