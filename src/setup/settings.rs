@@ -4,6 +4,7 @@
 //! and whatever other tools wrote stay byte for byte, and [`uninstall`] after [`install`] gives the
 //! bytes from before.
 
+use super::command::program_of;
 use super::events;
 
 mod ours;
@@ -28,6 +29,10 @@ fn install_for(events: &[&str], text: Option<&str>, command: &str) -> Result<Str
     let Some(text) = text else {
         return Ok(format!("{}\n", wanted.object(&Style::of("", None))));
     };
+    if program_of(command).is_none() {
+        let problem = format!("`{command}` would not be known again as a hook of cld");
+        return Err(Refusal { line: 1, column: 1, problem });
+    }
     let mut text = text.to_owned();
     // One change at a time, each on a text that was read anew: a change never has to know what
     // the one before did to positions.

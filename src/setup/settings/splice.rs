@@ -48,6 +48,13 @@ pub(super) struct Style {
     pub(super) colon: String,
 }
 
+/// What a container held before its only item was put in.
+enum Before {
+    /// There was no container.
+    Created,
+    Was(String),
+}
+
 impl Style {
     pub(super) fn of(text: &str, root: Option<&Value>) -> Self {
         let newline = match text.find('\n') {
@@ -136,7 +143,7 @@ pub(super) fn remove(text: &str, document: &Document, container: &Value, index: 
     let before = blanks_before(text, item.start());
     let end = item.comma.map_or(item.value.end, |comma| comma + 1);
     let mut edits = Edits::default();
-    if let (1, Some(Was(blanks))) = (items.len(), only_item(text, container)) {
+    if let (1, Some(Before::Was(blanks))) = (items.len(), only_item(text, container)) {
         edits.replace(end..container.end - 1, blanks);
     }
     let mut start = item.start() - before.len();
@@ -157,21 +164,13 @@ pub(super) fn remove(text: &str, document: &Document, container: &Value, index: 
 
 /// True when the container was written together with its only item, by [`created_tail`].
 pub(super) fn was_created(text: &str, container: &Value) -> bool {
-    matches!(only_item(text, container), Some(Created))
+    matches!(only_item(text, container), Some(Before::Created))
 }
 
 /// The blanks between the only item of a container that is created with it, and its end.
 pub(super) fn created_tail<'a>(gap: &'a str, unit: &str) -> &'a str {
     if gap.contains('\n') { &gap[..gap.len() - unit.len()] } else { "" }
 }
-
-/// What a container held before its only item was put in.
-enum Before {
-    /// There was no container.
-    Created,
-    Was(String),
-}
-use Before::{Created, Was};
 
 /// Three pasts have to be told apart by the blanks behind the only item, and without a visible
 /// mark: a container that did not exist, an empty one, and one that held blanks. The first gets the
@@ -203,17 +202,17 @@ fn only_item(text: &str, container: &Value) -> Option<Before> {
     let tail = &text[item.comma.map_or(item.value.end, |comma| comma + 1)..container.end - 1];
     let Some(indentation) = last_line(gap) else {
         return Some(match tail.strip_suffix(' ') {
-            None if tail.is_empty() => Created,
-            Some(held) if held.bytes().all(|byte| byte == b' ') => Was(held.to_owned()),
-            _ => Was(tail.to_owned()),
+            None if tail.is_empty() => Before::Created,
+            Some(held) if held.bytes().all(|byte| byte == b' ') => Before::Was(held.to_owned()),
+            _ => Before::Was(tail.to_owned()),
         });
     };
     let newline = if gap.ends_with(&format!("\r\n{indentation}")) { "\r\n" } else { "\n" };
     Some(match n_newlines(tail, newline, indentation) {
-        Some(1) => Created,
-        Some(2) => Was(String::new()),
-        Some(_) => Was(tail[2 * newline.len()..].to_owned()),
-        None => Was(tail.to_owned()),
+        Some(1) => Before::Created,
+        Some(2) => Before::Was(String::new()),
+        Some(_) => Before::Was(tail[2 * newline.len()..].to_owned()),
+        None => Before::Was(tail.to_owned()),
     })
 }
 

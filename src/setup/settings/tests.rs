@@ -186,6 +186,7 @@ fn files_of_another_shape_are_refused() {
     refused(r#"{"hooks":[]}"#, 10, "`hooks` should be an object and is an array");
     refused(r#"{"hooks":{"Stop":null}}"#, 18, "`hooks.Stop` should be an array and is null");
     refused(r#"{"hooks":{"Stop":{}}}"#, 18, "`hooks.Stop` should be an array and is an object");
+    assert!(install(Some("{}"), "cld hook --dry-run").is_err(), "not a hook of cld");
     assert!(install(Some("{,}"), COMMAND).is_err());
     assert!(uninstall("{,}").is_err());
 }
