@@ -1,6 +1,7 @@
 //! Every command, flag and help text. Imports only clap and std.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -18,6 +19,8 @@ pub enum Command {
     Show(Show),
     Hook(Hook),
     Log(Log),
+    Setup(Setup),
+    Doctor(Doctor),
 }
 
 /// Go back to a session, in the directory it belongs to
@@ -142,4 +145,53 @@ pub struct Log {
     /// How many of the newest lines to print
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     pub lines: usize,
+}
+
+/// Register cld with Claude Code, or take it out again
+///
+/// Adds the hooks of cld to the settings.json of every config directory ($CLAUDE_CONFIG_DIR and
+/// ~/.claude), after showing the difference and asking. Everything else in the file stays byte for
+/// byte as it was, and a copy of the old file is left beside it. Run it again after an upgrade or a
+/// move: it corrects the path and adds new events, or says that nothing is to be done.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  cld setup\n  cld setup -n\n  cld setup -y --config-dir ~/.claude-work\n  cld setup --uninstall"
+)]
+pub struct Setup {
+    /// Make the changes without asking
+    #[arg(short, long, conflicts_with = "dry_run")]
+    pub yes: bool,
+
+    /// Show the changes and make none
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+
+    /// Remove what cld added, and nothing else
+    #[arg(long)]
+    pub uninstall: bool,
+
+    /// Use this config directory of Claude Code instead; may be given several times
+    #[arg(long, value_name = "DIR", conflicts_with = "project")]
+    pub config_dir: Vec<PathBuf>,
+
+    /// Use the .claude/settings.json of this repository, for all who work in it
+    #[arg(long)]
+    pub project: bool,
+}
+
+/// Check that everything cld depends on is in order, one line a check
+///
+/// Looks at Claude Code, tmux, the settings of every config directory, of this repository and of
+/// the administrator, and runs each registered hook as Claude Code would, in a pane of a tmux
+/// server of its own. Exits 1 if there is an error; warnings do not count.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  cld doctor\n  cld doctor --fix\n  cld doctor --json | jq .ok")]
+pub struct Doctor {
+    /// Print the checks as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Repair what is safe to repair: hooks that are out of date, permissions, dead sockets
+    #[arg(long)]
+    pub fix: bool,
 }

@@ -35,6 +35,10 @@ pub mod show;
 pub mod jump;
 pub mod resume;
 
+// `cld setup`, from the files as they are to the files as they should be, and what is wrong there.
+pub mod doctor;
+pub mod setup;
+
 // `cld log`, from the journal to the terminal.
 pub mod log;
 
@@ -44,5 +48,6 @@ pub mod clock;
 pub mod git;
 pub mod journal;
 pub mod process;
+pub mod program;
 pub mod terminal;
 pub mod tmux;

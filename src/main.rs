@@ -19,6 +19,10 @@ fn main() -> ExitCode {
         Command::Hook(Hook { dry_run }) => hook(dry_run),
         Command::Resume(resume) => cld::error::exit_code(cld::resume::run(&resume)),
         Command::Log(log) => cld::error::exit_code(cld::log::run(&log)),
+        Command::Doctor(doctor) => {
+            cld::doctor::run(&doctor).unwrap_or_else(|error| cld::error::exit_code(Err(error)))
+        }
+        Command::Setup(setup) => cld::error::exit_code(cld::setup::run(&setup)),
     }
 }
 

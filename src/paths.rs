@@ -104,6 +104,14 @@ pub fn project_lists(config_dir: &Path) -> Vec<PathBuf> {
     beside.into_iter().chain([inside]).collect()
 }
 
+/// Where Claude Code looks for the settings of the administrator.
+pub fn managed_settings_dir() -> PathBuf {
+    PathBuf::from(match cfg!(target_os = "macos") {
+        true => "/Library/Application Support/ClaudeCode",
+        false => "/etc/claude-code",
+    })
+}
+
 /// `$NO_COLOR`, or a terminal that has none.
 pub fn no_color() -> bool {
     set("NO_COLOR").is_some() || env::var_os("TERM").is_some_and(|term| term == "dumb")

@@ -76,6 +76,12 @@ impl Collector {
         }
     }
 
+    /// Whether somebody listens there, without telling them anything.
+    pub(super) fn reach(&self, limit: Duration) -> Result<(), Failure> {
+        self.connect(Instant::now() + limit)?;
+        Ok(())
+    }
+
     fn connect(&self, deadline: Instant) -> io::Result<TcpStream> {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);

@@ -77,6 +77,13 @@ pub fn explain() -> String {
     text
 }
 
+/// Whether the collector that events are forwarded to listens, where one is configured.
+pub fn reach_collector() -> Option<Result<(), String>> {
+    let (url, token) = paths::collector()?;
+    let reached = Collector::new(&url, token).and_then(|collector| collector.reach(FORWARD_LIMIT));
+    Some(reached.map_err(|failure| failure.to_string()))
+}
+
 fn update_pane(payload: &[u8], report: &mut Report) -> String {
     let event = match parse(payload) {
         Ok(event) => event,

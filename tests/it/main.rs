@@ -6,6 +6,7 @@
     reason = "tests fail by panicking and start programs themselves"
 )]
 
+mod doctor;
 mod events;
 mod hook_faults;
 mod hook_forward;
@@ -18,9 +19,12 @@ mod log;
 mod ls;
 mod model;
 mod planted;
+mod plugin;
 mod resume;
 mod resume_asks;
 mod resume_jumps;
+mod setup;
+mod setup_faults;
 mod show;
 mod stage;
 mod usage;

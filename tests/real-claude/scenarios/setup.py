@@ -1,0 +1,46 @@
+"""What `cld setup` writes, Claude Code reads."""
+
+import json
+import subprocess
+
+from model import Say
+from scenarios.telling import GONE, IDLE, check, finished, scenario
+
+
+@scenario
+def set_up(world):
+    """The hooks are taken out and put in again beside the recorder's, which stay."""
+    settings = world.home / ".claude" / "settings.json"
+    setup(world, "--uninstall")
+    check(count(settings, world.programs.cld) == 0, "no hook of cld is left")
+    recorders = count(settings, str(world.heard))
+    setup(world)
+    check(count(settings, world.programs.cld) == 29, "every event has a hook")
+    check(count(settings, str(world.heard)) == recorders, "the other hooks stay")
+
+    pane = world.claude()
+    pane.ready()
+    pane.expect(session_id_set_on="SessionStart", **IDLE)
+    pane.ask("say hello", Say("Hello."))
+    world.next("Stop")
+    pane.expect(**finished("d", "Hello."))
+    pane.submit("/hooks")
+    pane.see(rf"{recorders + 29} hooks on \d+ events")
+    check("rror" not in pane.screen(), "/hooks shows no error")
+    pane.keys("Escape")
+    check("already up to date" in setup(world), "also after Claude wrote the file anew")
+    pane.submit("/exit")
+    pane.wait_for_end()
+    pane.expect(**GONE)
+
+
+def setup(world, *options):
+    environment = {"HOME": str(world.home), "PATH": "/usr/bin:/bin"}
+    command = [world.programs.cld, "setup", "-y", *options]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def count(settings, program):
+    hooks = json.loads(settings.read_text()).get("hooks", {})
+    entries = [entry for entries in hooks.values() for entry in entries]
+    return sum(program in hook["command"] for entry in entries for hook in entry["hooks"])
