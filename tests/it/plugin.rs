@@ -24,12 +24,15 @@ fn parsed(name: &str) -> Value {
 #[test]
 fn the_hooks_file_is_what_setup_would_write() {
     let expected = cld::setup::settings::install(None, COMMAND).unwrap();
-    let path = file("hooks/hooks.json");
+    let path = file(".claude-plugin/hooks.json");
     if std::env::var_os("CLD_UPDATE").is_some() {
         fs::write(&path, &expected).unwrap();
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == expected, "hooks/hooks.json is out of date: CLD_UPDATE=1 cargo test plugin");
+    assert!(
+        found == expected,
+        ".claude-plugin/hooks.json is out of date: CLD_UPDATE=1 cargo test plugin"
+    );
 }
 
 #[test]
@@ -45,7 +48,7 @@ fn the_manifest_names_this_version() {
 fn the_command_runs_cld_from_the_path_and_is_silent_without_it() {
     let world = World::new();
     let bin = Path::new(env!("CARGO_BIN_EXE_cld")).parent().unwrap();
-    let hooks = &parsed("hooks/hooks.json")["hooks"];
+    let hooks = &parsed(".claude-plugin/hooks.json")["hooks"];
     let command = hooks["SessionStart"][0]["hooks"][0]["command"].as_str().unwrap();
     let fire = |path: &str| {
         let own = world.cld(&[]);
