@@ -103,8 +103,12 @@ case $action in
         printf '%s\n' "$program"
         ;;
     uninstall)
+        if [ -x "$prefix/bin/cld" ] && "$prefix/bin/cld" setup --uninstall -n | grep -q '^-'; then
+            say "Claude Code still runs cld: first $prefix/bin/cld setup --uninstall"
+            exit 1
+        fi
         run rm -f "$prefix/bin/cld"
-        say "removed $prefix/bin/cld"
+        [ "$dry_run" = yes ] || say "removed $prefix/bin/cld"
         ;;
     install)
         need_tmux
@@ -114,10 +118,17 @@ case $action in
         run cp "$program" "$prefix/bin/.cld.new"
         run chmod 755 "$prefix/bin/.cld.new"
         run mv -f "$prefix/bin/.cld.new" "$prefix/bin/cld"
+        [ "$dry_run" = no ] || exit 0
         say "installed $prefix/bin/cld"
         case ":$PATH:" in
             *":$prefix/bin:"*) ;;
             *) say "add $prefix/bin to your PATH" ;;
         esac
+        # It shows what it would change and asks; without a terminal there is nobody to ask.
+        if [ -t 0 ] && [ -t 1 ]; then
+            "$prefix/bin/cld" setup || say "later: $prefix/bin/cld setup"
+        else
+            say "next: $prefix/bin/cld setup"
+        fi
         ;;
 esac
