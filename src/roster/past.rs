@@ -65,7 +65,8 @@ pub fn name_untitled(sessions: &mut [Listed]) {
         .collect();
     let titles = in_parallel(&untitled, |reader, (at, path)| {
         let bucket = path.parent()?.file_name()?.to_str()?;
-        let title = reader.summary(path, bucket, slug_of).ok()?.title?;
+        let near_end = reader.title_near_end(path).ok()?;
+        let title = near_end.or_else(|| reader.summary(path, bucket, slug_of).ok()?.title)?;
         Some((*at, title.text))
     });
     for (at, title) in titles {

@@ -17,6 +17,9 @@ use std::time::SystemTime;
 /// How far back the last exchange is looked for when the tail does not hold it.
 const DEEP_TAIL: usize = 1024 * 1024;
 
+/// How far back the newest title of a live session is looked for first.
+const NEAR_END: usize = 16 * 1024;
+
 /// What a list shows of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -148,6 +151,13 @@ impl Reader {
             is_interrupted: evidence.is_interrupted.unwrap_or(false),
             forked_from: evidence.forked_from(),
         })
+    }
+
+    /// The newest title near the end, where Claude Code repeats it. Good enough for a live session:
+    /// one that the user gave long before is known from the registry and from hooks.
+    pub fn title_near_end(&mut self, path: &Path) -> io::Result<Option<Title>> {
+        Source::open(path)?.read_tail(NEAR_END, &mut self.tail)?;
+        Ok(title::newest_in(&self.tail).best())
     }
 
     /// What is needed to resume, at a cost that does not grow with the file.

@@ -282,6 +282,20 @@ fn the_origin_of_a_session_needs_no_title() {
 }
 
 #[test]
+fn a_title_near_the_end_is_found_without_reading_the_rest() {
+    let title = |name: &str| line("ai-title", &format!("\"aiTitle\":\"{name}\""));
+    let near_end = |content: String| {
+        let transcript = Transcript::new(content);
+        let title = Reader::new().title_near_end(&transcript.path()).unwrap();
+        title.map(|title| title.text)
+    };
+    let start = [title("old"), attachment(3 * PIECE, 2)].concat();
+    assert_eq!(near_end(format!("{start}{}", title("new"))).as_deref(), Some("new"));
+    assert_eq!(near_end(start), None);
+    assert_eq!(near_end(title("only")).as_deref(), Some("only"));
+}
+
+#[test]
 fn directories_are_listed_in_the_order_of_first_sight_with_their_pieces() {
     let early = prompt_in("/a", "one", 1) + &prompt_in("/b", "two", 2);
     let late = prompt_in("/c", "three", 3) + &prompt_in("/a", "four", 4);
