@@ -100,6 +100,8 @@ impl std::os::fd::AsRawFd for KeepsCursor {
 }
 
 fn ask(question: &str) -> Result<String> {
+    // Before the question: whoever sees it may answer it.
+    let _quiet = Quiet::begin()?;
     let mut stderr = io::stderr();
     stderr.write_all(question.as_bytes())?;
     stderr.flush()?;
@@ -114,7 +116,6 @@ fn ask(question: &str) -> Result<String> {
 
 /// One line, or nothing where Ctrl+C or Ctrl+D was pressed instead.
 fn line() -> io::Result<Option<String>> {
-    let _quiet = Quiet::begin()?;
     let mut line = Vec::new();
     let mut piece = [0; 1024];
     loop {

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::screen::Screen;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {
@@ -47,12 +49,12 @@ pub(super) fn any_error(checks: &[Check]) -> bool {
 }
 
 /// One line a check.
-pub(super) fn text(checks: &[Check], coloured: bool) -> String {
+pub(super) fn text(checks: &[Check], screen: Screen) -> String {
     let longest = checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
-    checks.iter().map(|check| line(check, longest, coloured)).collect()
+    checks.iter().map(|check| line(check, longest, screen)).collect()
 }
 
-fn line(check: &Check, longest: usize, coloured: bool) -> String {
+fn line(check: &Check, longest: usize, screen: Screen) -> String {
     let (level, colour) = match check.level {
         Level::Ok => ("ok   ", "32"),
         Level::Fixed => ("fixed", "36"),
@@ -61,10 +63,8 @@ fn line(check: &Check, longest: usize, coloured: bool) -> String {
     };
     let Check { name, message, .. } = check;
     let advice = check.advice.iter().map(|advice| format!(": {advice}")).collect::<String>();
-    match coloured {
-        true => format!("\u{1b}[{colour}m{level}\u{1b}[0m  {name:longest$}  {message}{advice}\n"),
-        false => format!("{level}  {name:longest$}  {message}{advice}\n"),
-    }
+    let level = screen.painted(level, colour);
+    format!("{level}  {name:longest$}  {message}{advice}\n")
 }
 
 pub(super) fn json(checks: &[Check]) -> serde_json::Result<String> {
@@ -88,10 +88,13 @@ mod tests {
     #[test]
     fn each_check_is_one_line_with_what_to_do() {
         assert_eq!(
-            text(&checks(), false),
+            text(&checks(), Screen { width: None, has_colours: false }),
             "ok     tmux   3.3a\nerror  hooks  none: run `cld setup`\n"
         );
-        assert!(text(&checks(), true).starts_with("\u{1b}[32mok   \u{1b}[0m  tmux "));
+        assert!(
+            text(&checks(), Screen { width: None, has_colours: true })
+                .starts_with("\u{1b}[32mok   \u{1b}[0m  tmux ")
+        );
     }
 
     #[test]

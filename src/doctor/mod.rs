@@ -1,7 +1,7 @@
 //! `cld doctor`: looks at everything cld depends on, and tries it out.
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,8 +12,9 @@ use anyhow::Result;
 use crate::cli::Doctor;
 use crate::error::FAILED;
 use crate::program::Program;
+use crate::screen::Screen;
 use crate::text::{one_line, shown};
-use crate::{hook, paths, setup};
+use crate::{claude, hook, paths, setup};
 
 mod check;
 mod places;
@@ -32,13 +33,11 @@ const VERSION_LIMIT: Duration = Duration::from_secs(20);
 pub fn run(options: &Doctor) -> Result<ExitCode> {
     let mut checks = if options.fix { repair_hooks()? } else { Vec::new() };
     checks.extend(examine(options.fix)?);
-    let mut out = io::stdout().lock();
-    let coloured = out.is_terminal() && !paths::no_color();
     let text = match options.json {
         true => check::json(&checks)?,
-        false => check::text(&checks, coloured),
+        false => check::text(&checks, Screen::of_stdout()),
     };
-    out.write_all(text.as_bytes())?;
+    io::stdout().write_all(text.as_bytes())?;
     Ok(if check::any_error(&checks) { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
@@ -124,9 +123,15 @@ fn hooks(found: &[Found]) -> Vec<Hook> {
 }
 
 fn claude() -> Check {
-    let Some(program) = in_path("claude").or_else(installed_claude) else {
-        let message = "there is no program `claude` in $PATH, ~/.local/bin or ~/.claude/local";
-        return Check::error("claude", message, "install Claude Code");
+    let program = match claude::find() {
+        Ok(program) => program,
+        Err(error) => {
+            return Check::error(
+                "claude",
+                one_line(&error.to_string(), 400),
+                "install Claude Code",
+            );
+        }
     };
     let name = shown(&program);
     match Program::new(&program, &["--version"]).run(VERSION_LIMIT) {
@@ -142,13 +147,6 @@ fn claude() -> Check {
             Check::error("claude", message, "install Claude Code again")
         }
     }
-}
-
-/// Where Claude Code's own installers put it.
-fn installed_claude() -> Option<PathBuf> {
-    let home = paths::home()?;
-    let places = [".local/bin/claude", ".claude/local/claude"].map(|place| home.join(place));
-    places.into_iter().find(|program| is_program(program))
 }
 
 /// The check, and the version where tmux can be run. A version without a number is a new one.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::text::shown;
+use crate::tmux::sockets_in;
 
 use super::check::Check;
 
@@ -79,14 +80,6 @@ pub(super) fn sockets(dir: &Path, fix: bool) -> Vec<Check> {
         }
     });
     checks.collect()
-}
-
-fn sockets_in(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().map_while(Result::ok);
-    let is_socket = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_socket());
-    let mut sockets: Vec<PathBuf> = entries.filter(is_socket).map(|entry| entry.path()).collect();
-    sockets.sort();
-    sockets
 }
 
 fn is_stale(socket: &Path) -> bool {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, ChangeTag, DiffOp};
 
+use crate::screen::Screen;
 use crate::text::is_unsafe;
 
 /// Lines around a change that stay as they are.
@@ -11,7 +12,7 @@ const CONTEXT: usize = 3;
 
 /// The difference between two texts, with colours for a terminal that has some. What would act on
 /// the terminal is written as an escape.
-pub(super) fn unified(old: &str, new: &str, coloured: bool) -> String {
+pub(super) fn unified(old: &str, new: &str, screen: Screen) -> String {
     let (old, new) = (lines(old), lines(new));
     let changes = similar::capture_diff_slices(Algorithm::Myers, &old, &new);
     let mut text = String::new();
@@ -21,16 +22,16 @@ pub(super) fn unified(old: &str, new: &str, coloured: bool) -> String {
             span(&hunk, DiffOp::old_range),
             span(&hunk, DiffOp::new_range)
         );
-        push(&mut text, &heading, "36", coloured);
+        push(&mut text, &heading, "36", screen);
         for change in hunk.iter().flat_map(|change| change.iter_changes(&old, &new)) {
             let (sign, colour) = match change.tag() {
                 ChangeTag::Equal => (' ', ""),
                 ChangeTag::Delete => ('-', "31"),
                 ChangeTag::Insert => ('+', "32"),
             };
-            push(&mut text, &format!("{sign}{}", shown(change.value())), colour, coloured);
+            push(&mut text, &format!("{sign}{}", shown(change.value())), colour, screen);
             if !change.value().ends_with('\n') {
-                push(&mut text, "\\ No newline at end of file", "", coloured);
+                push(&mut text, "\\ No newline at end of file", "", screen);
             }
         }
     }
@@ -66,53 +67,55 @@ fn shown(line: &str) -> String {
     shown
 }
 
-fn push(text: &mut String, line: &str, colour: &str, coloured: bool) {
-    match coloured && !colour.is_empty() {
-        true => text.push_str(&format!("\u{1b}[{colour}m{line}\u{1b}[0m\n")),
-        false => text.push_str(&format!("{line}\n")),
-    }
+fn push(text: &mut String, line: &str, colour: &str, screen: Screen) {
+    text.push_str(&screen.painted(line, colour));
+    text.push('\n');
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PLAIN: Screen = Screen { width: None, has_colours: false };
+    const COLOURED: Screen = Screen { width: None, has_colours: true };
+
     #[test]
     fn a_change_is_shown_with_three_lines_around_it() {
         let old: String = (1..=12).map(|number| format!("{number}\n")).collect();
         let new = old.replace("6\n", "six\nand a half\n");
         assert_eq!(
-            unified(&old, &new, false),
+            unified(&old, &new, PLAIN),
             "@@ -3,7 +3,8 @@\n 3\n 4\n 5\n-6\n+six\n+and a half\n 7\n 8\n 9\n"
         );
-        assert_eq!(unified(&old, &old, false), "");
+        assert_eq!(unified(&old, &old, PLAIN), "");
     }
 
     #[test]
     fn files_that_come_and_go_have_one_side() {
-        assert_eq!(unified("", "a\nb\n", false), "@@ -0,0 +1,2 @@\n+a\n+b\n");
-        assert_eq!(unified("a\n", "", false), "@@ -1 +0,0 @@\n-a\n");
+        assert_eq!(unified("", "a\nb\n", PLAIN), "@@ -0,0 +1,2 @@\n+a\n+b\n");
+        assert_eq!(unified("a\n", "", PLAIN), "@@ -1 +0,0 @@\n-a\n");
     }
 
     #[test]
     fn a_missing_line_break_at_the_end_is_told() {
         assert_eq!(
-            unified("a", "a\n", false),
+            unified("a", "a\n", PLAIN),
             "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"
         );
     }
 
     #[test]
     fn nothing_in_a_file_acts_on_the_terminal() {
-        let shown = unified("", "\t\u{1b}[2J\u{202e}x\r\n", true);
+        let shown = unified("", "\t\u{1b}[2J\u{202e}x\r\n", COLOURED);
         assert!(shown.contains("+\t\\u{1b}[2J\\u{202e}x\u{1b}[0m\n"), "{shown:?}");
     }
 
     #[test]
     fn colours_are_only_used_where_they_are_wanted() {
         assert!(
-            unified("a\n", "b\n", true).contains("\u{1b}[31m-a\u{1b}[0m\n\u{1b}[32m+b\u{1b}[0m\n")
+            unified("a\n", "b\n", COLOURED)
+                .contains("\u{1b}[31m-a\u{1b}[0m\n\u{1b}[32m+b\u{1b}[0m\n")
         );
-        assert!(!unified("a\n", "b\n", false).contains('\u{1b}'));
+        assert!(!unified("a\n", "b\n", PLAIN).contains('\u{1b}'));
     }
 }

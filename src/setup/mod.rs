@@ -2,13 +2,14 @@
 //! question -> written, or nothing is.
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
 use crate::cli::Setup;
 use crate::error::Stop;
+use crate::screen::Screen;
 use crate::text::shown;
 use crate::{clock, paths, terminal};
 
@@ -150,7 +151,7 @@ pub(crate) fn repository() -> Result<PathBuf> {
 
 fn show(planned: &[Planned]) -> Result<()> {
     let mut out = io::stdout().lock();
-    let coloured = out.is_terminal() && !paths::no_color();
+    let screen = Screen::of_stdout();
     for Planned { real, old, new } in planned {
         let name = shown(real);
         if old == new {
@@ -162,7 +163,7 @@ fn show(planned: &[Planned]) -> Result<()> {
         };
         let side = |bytes: &Bytes| if bytes.is_some() { &name } else { "/dev/null" };
         writeln!(out, "--- {}\n+++ {}", side(old), side(new))?;
-        write!(out, "{}", diff::unified(&text(old), &text(new), coloured))?;
+        write!(out, "{}", diff::unified(&text(old), &text(new), screen))?;
         if let Some(new) = new {
             notes(real, &String::from_utf8_lossy(new));
         }

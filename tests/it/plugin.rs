@@ -10,8 +10,8 @@ use crate::events::start;
 use crate::world::{World, assert_silent, run};
 
 /// A plugin comes without the program, and may be switched on for people who do not have it. They
-/// should not see an error on every event.
-const COMMAND: &str = "command -v cld >/dev/null || exit 0; exec cld hook";
+/// should not see an error on every event, and Claude Code not one about a pipe nobody reads.
+const COMMAND: &str = "command -v cld >/dev/null || exec cat >/dev/null; exec cld hook";
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -58,7 +58,7 @@ fn the_command_runs_cld_from_the_path_and_is_silent_without_it() {
         shell.env("PATH", path);
         assert_silent(&run(shell, start("startup").to_string().as_bytes()));
     };
-    fire("/nowhere");
+    fire("/usr/bin:/bin");
     assert_eq!(world.meta("status"), "");
     fire(&format!("{}:/usr/bin:/bin", bin.display()));
     assert_eq!(world.meta("status"), "stopped");
