@@ -7,6 +7,7 @@
 )]
 
 mod events;
+mod fuzz_corpus;
 mod hook_faults;
 mod hook_forward;
 mod hook_injection;
@@ -15,5 +16,6 @@ mod hook_redraw;
 mod hook_table;
 mod log;
 mod model;
+mod properties;
 mod usage;
 mod world;
