@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::session::Moment;
 use crate::shell::quoted;
 use crate::text::one_line;
-use crate::tmux::{Answer, Place};
+use crate::tmux::{Answer, Batch, Place};
 use crate::{clock, paths, process};
 
 mod batch;
@@ -125,6 +125,11 @@ fn apply(changes: &[Change], place: &Place, began: Moment) -> Answer {
         Answer::Refused(printed) if printed.contains(HIDDEN) => Answer::Done(String::new()),
         answer => answer,
     }
+}
+
+/// Every batch that may be sent for these changes: the usual one, and the one for a late event.
+pub fn request(changes: &[Change], place: &Place, began: Moment) -> [Batch; 2] {
+    [Order::Newest, Order::Late].map(|order| batch(changes, place, began, order))
 }
 
 fn parse(payload: &[u8]) -> Result<Event<'_>, String> {

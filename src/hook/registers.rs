@@ -73,8 +73,19 @@ impl Registers {
 
     /// Sets an option of the pane to what a format gives.
     pub(super) fn set_option(&self, batch: &mut Batch, option: &str, format: &str) {
-        let flags = if format.contains('#') { "-pF" } else { "-p" };
-        batch.push(["set", flags, "-t", &self.pane, option, format]);
+        if !format.contains('#') {
+            batch.push(["set", "-p", "-t", &self.pane, option, format]);
+            return;
+        }
+        let format = match self.store {
+            Store::Environment { .. } => format.to_owned(),
+            // Where there is no hidden environment, `set -F` expands for the window's active pane,
+            // whatever the target is. A loop over the panes reaches the right one.
+            Store::PaneOptions => {
+                format!("#{{P:#{{?#{{==:#{{pane_id}},{}}},{format},}}}}", self.pane)
+            }
+        };
+        batch.push(["set", "-pF", "-t", &self.pane, option, &format]);
     }
 
     /// Sets a register to this event's moment and a word, unless a newer event has set it.

@@ -417,4 +417,70 @@ mod tests {
             assert_eq!(found, Some(exists.then(|| "/t.jsonl".to_owned())));
         }
     }
+
+    #[test]
+    fn a_scope_covers_its_own_dialogs_only() {
+        let (agent, call) = (Agent::Sub(0xbeef), Call::named(7));
+        for (scope, covered) in [
+            (Scope::Everything, [true, true, true, true]),
+            (Scope::Agent(Agent::Main), [true, true, false, false]),
+            (Scope::Agent(agent), [false, false, true, true]),
+            (Scope::Call(agent, call), [false, false, true, false]),
+            (Scope::Call(Agent::Main, call), [true, false, false, false]),
+            (Scope::Unnamed, [false, true, false, true]),
+            (Scope::Turn, [false; 4]),
+            (Scope::EarlierPrompt(call), [false; 4]),
+        ] {
+            let asking = "|main.000000000007.p@1 a|main.none.p@1 b|0000beef.000000000007.p@1|0000beef.none.i@1";
+            let found: Vec<bool> = Dialog::parse_all(asking).map(|d| scope.covers(&d)).collect();
+            assert_eq!(found, covered, "{scope:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_has_the_title_it_was_given() {
+        let titles = |name, fields| -> Vec<Option<String>> {
+            let changes = changes(name, fields, &Facts::default()).into_iter();
+            changes.filter_map(|c| if let Change::Title(t) = c { Some(t) } else { None }).collect()
+        };
+        let named = r#","session_title":"my\n name""#;
+        assert_eq!(titles("SessionStart", named), [Some("my name".to_owned())]);
+        assert_eq!(titles("SessionStart", ""), [None], "a new session has no old title");
+        assert_eq!(titles("UserPromptSubmit", named), [Some("my name".to_owned())]);
+        assert_eq!(titles("UserPromptSubmit", ""), [], "a prompt leaves the title");
+    }
+
+    #[test]
+    fn a_path_is_stored_as_it_is_or_not_at_all() {
+        let longest = format!("/{}", "x".repeat(LONGEST_PATH - 1));
+        let longer = format!("{longest}x");
+        for (cwd, stored) in [
+            ("/home/u/a b;#{c}", true),
+            (&longest, true),
+            (&longer, false),
+            ("", false),
+            (r"/a\\nb", true),
+            (r"/a\nb", false),
+            (r"/a\u202eb", false),
+        ] {
+            let changes = changes("SessionStart", &format!(r#","cwd":"{cwd}""#), &Facts::default());
+            let path = stored.then(|| cwd.replace(r"\\", r"\"));
+            assert!(changes.contains(&Change::Directory(path)), "{cwd:?} stored: {stored}");
+        }
+    }
+
+    #[test]
+    fn a_notification_is_called_by_its_type() {
+        for (fields, label) in [
+            (r#","notification_type":"idle_prompt""#, "Notification-idle_prompt"),
+            (r#","notification_type":"""#, "Notification"),
+            ("", "Notification"),
+        ] {
+            let changes = changes("Notification", fields, &Facts::default());
+            assert!(
+                changes.contains(&Change::Latest { event: label.to_owned(), folds: false }),
+                "{fields}"
+            );
+        }
+    }
 }

@@ -152,13 +152,11 @@ fn a_clock_that_was_set_back_does_not_freeze_the_pane() {
     let world = World::new();
     world.hook(&bash("PermissionRequest", "make"));
     // As if everything so far had been written two hours in the future.
-    let registers = world.tmux(&["show-environment", "-gh"]);
-    for line in registers.lines().filter(|line| line.starts_with("CLD_")) {
-        let (name, value) = line.split_once('=').unwrap();
-        if let Some(later) = two_hours_later(value) {
-            world.tmux(&["set-environment", "-gh", name, &later]);
-        }
-    }
+    let registers = world.registers();
+    let moments =
+        registers.iter().filter_map(|(name, value)| Some((name, two_hours_later(value)?)));
+    assert!(moments.clone().count() > 1, "{registers:?}");
+    moments.for_each(|(name, later)| world.set_register(name, &later));
     let asking = world.meta("asking");
     let (head, rest) = asking.split_once('@').unwrap();
     let asking = format!("{head}@{}", two_hours_later(rest).unwrap());

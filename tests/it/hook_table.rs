@@ -279,6 +279,27 @@ fn ten_tool_calls_stay_running() {
 }
 
 #[test]
+fn a_pane_that_is_not_the_active_one_keeps_its_own_values() {
+    for mut world in [World::new(), World::new().without("TERM_PROGRAM")] {
+        let active = world.pane.clone();
+        world.hook(&start("startup"));
+        world.hook(&bash("PermissionRequest", "make"));
+        world.pane = world.tmux(&["split-window", "-dP", "-F", "#{pane_id}", "sleep 1000"]);
+        let mut elsewhere = start("startup");
+        elsewhere["cwd"] = json!("/home/u/other, and {more}");
+        check(&world, &elsewhere, "stopped", "waiting");
+        assert_eq!(world.meta("session_dir"), "/home/u/other, and {more}");
+        check(&world, &bash("PostToolUse", "ls"), "running", "waiting");
+        assert_eq!(world.meta("asking"), "");
+        world.hook(&bash("PermissionRequest", "ls"));
+        assert!(world.meta("asking").ends_with(" Bash: ls"), "{}", world.meta("asking"));
+        world.pane = active;
+        assert!(world.meta("asking").ends_with(" Bash: make"), "{}", world.meta("asking"));
+        assert_eq!(world.meta("session_dir"), "/home/u/proj");
+    }
+}
+
+#[test]
 fn the_window_shows_the_worst_of_its_panes() {
     let mut world = at_work();
     let first = world.pane.clone();

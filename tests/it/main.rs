@@ -8,6 +8,7 @@
 
 mod doctor;
 mod events;
+mod fuzz_corpus;
 mod hook_faults;
 mod hook_forward;
 mod hook_injection;
@@ -20,6 +21,7 @@ mod ls;
 mod model;
 mod planted;
 mod plugin;
+mod properties;
 mod resume;
 mod resume_asks;
 mod resume_jumps;

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,17 @@ pub(crate) struct World {
 
 pub(crate) fn tmux_program() -> PathBuf {
     std::env::var_os("CLD_TMUX").map_or_else(|| PathBuf::from("tmux"), PathBuf::from)
+}
+
+/// Since 3.2 tmux tells its name to the processes it starts, and has an environment that only its
+/// own commands see.
+pub(crate) fn has_hidden_environment() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        let output = Command::new(tmux_program()).arg("-V").output().unwrap();
+        let version = String::from_utf8(output.stdout).unwrap();
+        !["tmux 3.0", "tmux 3.1"].iter().any(|old| version.starts_with(old))
+    })
 }
 
 impl World {
@@ -105,7 +117,10 @@ impl World {
             .env("CLAUDE_CODE_SESSION_ATTENDED", "1");
         if !self.pane.is_empty() {
             let place = format!("{},{},0", self.socket().display(), self.server_pid);
-            command.env("TMUX", place).env("TMUX_PANE", &self.pane).env("TERM_PROGRAM", "tmux");
+            command.env("TMUX", place).env("TMUX_PANE", &self.pane);
+            if has_hidden_environment() {
+                command.env("TERM_PROGRAM", "tmux");
+            }
         }
         for name in &self.removed {
             command.env_remove(name);
@@ -163,6 +178,25 @@ impl World {
         self.option(&format!("@meta.claude.{name}"))
     }
 
+    /// What batches remember of the pane, by the name tmux knows it by.
+    pub(crate) fn registers(&self) -> BTreeMap<String, String> {
+        let listed = if has_hidden_environment() {
+            self.tmux(&["show-environment", "-gh"]).replace('=', " ")
+        } else {
+            self.tmux(&["show-options", "-p", "-t", &self.pane])
+        };
+        let lines = listed.lines().filter_map(|line| line.split_once(' '));
+        let ours = lines.filter(|(name, _)| name.starts_with("CLD_") || name.contains("register_"));
+        ours.map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned())).collect()
+    }
+
+    pub(crate) fn set_register(&self, name: &str, value: &str) {
+        match has_hidden_environment() {
+            true => self.tmux(&["set-environment", "-gh", name, value]),
+            false => self.tmux(&["set-option", "-p", "-t", &self.pane, name, value]),
+        };
+    }
+
     pub(crate) fn window_state(&self) -> String {
         self.tmux(&["show-options", "-wqv", "-t", &self.pane, "@claude-state"])
     }
@@ -177,7 +211,7 @@ impl World {
         );
         terminal.tmux(&["new-session", "-d", "-x", "120", "-y", "40", &attach]);
         poll_until("a client is attached", || {
-            self.tmux(&["list-clients", "-F", "#{client_flags}"]).contains("attached")
+            !self.tmux(&["list-clients", "-F", "#{client_name}"]).is_empty()
         });
         terminal
     }

@@ -1,6 +1,7 @@
 """A private tmux server with its panes, and the hook as Claude Code would start it."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -31,8 +32,9 @@ class Server:
             opened.append((window, self.call("list-panes", "-t", window, "-F", "#{pane_id}").split()))
         self.pid = int(self.call("display-message", "-p", "#{pid}"))
         # tmux tells its name to what it starts since it has a hidden environment.
-        version = self.call("display-message", "-p", "#{version}")
-        self.tells_its_name = tuple(int("".join(filter(str.isdigit, n)) or 0) for n in version.split(".")[:2]) >= (3, 2)
+        self.version = self.call("-V")
+        numbers = [int(number) for number in re.findall(r"\d+", self.version)[:2]]
+        self.tells_its_name = numbers >= [3, 2]
         return opened
 
     def stop(self):
@@ -71,8 +73,12 @@ class Server:
         with open(f"/proc/{self.pid}/status", encoding="utf-8") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
 
-    def open_files(self):
-        return len(os.listdir(f"/proc/{self.pid}/fd"))
+    def open_files(self, at_most=0):
+        """The files tmux has open, once those of clients that just ended are closed."""
+        deadline = time.monotonic() + 5
+        while (files := len(os.listdir(f"/proc/{self.pid}/fd"))) > at_most > 0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return files
 
     def processes_left(self):
         """Processes that still name this server's directory, once it should be gone."""

@@ -1,0 +1,6 @@
+//! What must hold for any input; `fuzz/` looks for one where it does not.
+
+pub(crate) mod escape;
+pub(crate) mod payload;
+pub(crate) mod slug;
+pub(crate) mod transcript;
