@@ -1,7 +1,7 @@
 //! The list of sessions that every reader uses: panes, Claude Code's registry and living processes
 //! put together, so that what no hook has told is still seen.
 //!
-//! [`join`] finds out what belongs to one session, [`heal`] decides what is true of it, both
+//! `join` finds out what belongs to one session, `heal` decides what is true of it, both
 //! without looking at anything. All text in here is foreign: whoever shows it must make it
 //! harmless first.
 

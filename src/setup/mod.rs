@@ -13,7 +13,6 @@ use crate::screen::Screen;
 use crate::text::shown;
 use crate::{clock, paths, terminal};
 
-pub mod block;
 mod command;
 mod diff;
 pub(crate) mod events;
