@@ -86,8 +86,10 @@ impl Scope {
     }
 }
 
-/// Paths longer than this are no paths, and would not fit into one tmux request.
+/// Paths longer than this are no paths.
 const LONGEST_PATH: usize = 4096;
+/// With a longer one, three paths would not fit into one tmux request.
+pub const LONGEST_CONFIG_DIR: usize = 2048;
 
 pub fn transition(event: &Event<'_>, facts: &Facts) -> Vec<Change> {
     if facts.nested {
@@ -224,11 +226,12 @@ fn title(event: &Event<'_>) -> Option<String> {
 
 fn identity(event: &Event<'_>, facts: &Facts) -> Change {
     let transcript = event.transcript.as_deref().filter(|_| facts.transcript_exists);
+    let config_dir = facts.config_dir.as_deref().filter(|dir| dir.len() <= LONGEST_CONFIG_DIR);
     Change::Identity(Identity {
         begins: matches!(event.kind, Kind::SessionStart { source: Source::Fresh }),
         transcript: transcript.and_then(plain_path),
         claude: facts.claude.clone(),
-        config_dir: facts.config_dir.as_deref().and_then(plain_path),
+        config_dir: config_dir.and_then(plain_path),
     })
 }
 
