@@ -473,6 +473,19 @@ mod tests {
     }
 
     #[test]
+    fn a_config_directory_is_kept_unless_it_is_too_long() {
+        for (length, kept) in [(LONGEST_CONFIG_DIR, true), (LONGEST_CONFIG_DIR + 1, false)] {
+            let dir = format!("/{}", "c".repeat(length - 1));
+            let facts = Facts { config_dir: Some(dir.clone()), ..Facts::default() };
+            let found = changes("Stop", "", &facts).into_iter().find_map(|change| match change {
+                Change::Identity(identity) => Some(identity.config_dir),
+                _ => None,
+            });
+            assert_eq!(found, Some(kept.then_some(dir)), "{length}");
+        }
+    }
+
+    #[test]
     fn a_notification_is_called_by_its_type() {
         for (fields, label) in [
             (r#","notification_type":"idle_prompt""#, "Notification-idle_prompt"),
