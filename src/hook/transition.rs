@@ -86,8 +86,10 @@ impl Scope {
     }
 }
 
-/// Paths longer than this are no paths, and would not fit into one tmux request.
+/// Paths longer than this are no paths.
 const LONGEST_PATH: usize = 4096;
+/// With a longer one, three paths would not fit into one tmux request.
+pub const LONGEST_CONFIG_DIR: usize = 2048;
 
 pub fn transition(event: &Event<'_>, facts: &Facts) -> Vec<Change> {
     if facts.nested {
@@ -224,11 +226,12 @@ fn title(event: &Event<'_>) -> Option<String> {
 
 fn identity(event: &Event<'_>, facts: &Facts) -> Change {
     let transcript = event.transcript.as_deref().filter(|_| facts.transcript_exists);
+    let config_dir = facts.config_dir.as_deref().filter(|dir| dir.len() <= LONGEST_CONFIG_DIR);
     Change::Identity(Identity {
         begins: matches!(event.kind, Kind::SessionStart { source: Source::Fresh }),
         transcript: transcript.and_then(plain_path),
         claude: facts.claude.clone(),
-        config_dir: facts.config_dir.as_deref().and_then(plain_path),
+        config_dir: config_dir.and_then(plain_path),
     })
 }
 
@@ -466,6 +469,19 @@ mod tests {
             let changes = changes("SessionStart", &format!(r#","cwd":"{cwd}""#), &Facts::default());
             let path = stored.then(|| cwd.replace(r"\\", r"\"));
             assert!(changes.contains(&Change::Directory(path)), "{cwd:?} stored: {stored}");
+        }
+    }
+
+    #[test]
+    fn a_config_directory_is_kept_unless_it_is_too_long() {
+        for (length, kept) in [(LONGEST_CONFIG_DIR, true), (LONGEST_CONFIG_DIR + 1, false)] {
+            let dir = format!("/{}", "c".repeat(length - 1));
+            let facts = Facts { config_dir: Some(dir.clone()), ..Facts::default() };
+            let found = changes("Stop", "", &facts).into_iter().find_map(|change| match change {
+                Change::Identity(identity) => Some(identity.config_dir),
+                _ => None,
+            });
+            assert_eq!(found, Some(kept.then_some(dir)), "{length}");
         }
     }
 

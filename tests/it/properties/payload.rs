@@ -2,7 +2,7 @@
 
 use cld::hook::event::Event;
 use cld::hook::request;
-use cld::hook::transition::{Change, Facts, transition};
+use cld::hook::transition::{Change, Facts, LONGEST_CONFIG_DIR, Process, transition};
 use cld::session::Moment;
 use cld::tmux::Place;
 
@@ -14,7 +14,13 @@ pub(crate) fn holds(data: &[u8]) {
     else {
         return;
     };
-    let facts = Facts { transcript_exists: true, ..Facts::default() };
+    let facts = Facts {
+        nested: false,
+        claude: Some(Process { pid: u32::MAX, started: u64::MAX.to_string() }),
+        // As long as they may be: whatever is longest must fit together.
+        config_dir: Some(format!("/{}", "c".repeat(LONGEST_CONFIG_DIR - 1))),
+        transcript_exists: true,
+    };
     let changes = transition(&event, &facts);
     assert!(changes.iter().any(|change| matches!(change, Change::Latest { .. })));
     let nested = Facts { nested: true, ..facts };
