@@ -18,6 +18,7 @@ pub mod session;
 pub mod hook;
 
 // What Claude Code itself keeps about its sessions.
+mod lenient;
 pub mod projects;
 pub mod registry;
 pub mod slug;

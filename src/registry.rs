@@ -11,7 +11,7 @@ mod process;
 
 pub use process::Liveness;
 
-use crate::transcript::lenient::{exact, number, text, words};
+use crate::lenient::{exact, number, text, words};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::ffi::OsStr;

@@ -8,7 +8,6 @@ mod bytes;
 mod copies;
 mod evidence;
 mod find;
-pub(crate) mod lenient;
 mod pieces;
 mod prompt;
 mod read;

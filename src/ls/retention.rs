@@ -10,9 +10,9 @@ use std::time::SystemTime;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::lenient::number;
 use crate::roster::{Listed, past};
 use crate::session::Moment;
-use crate::transcript::lenient::number;
 
 const USUAL_DAYS: u64 = 30;
 /// From when on a person is told.

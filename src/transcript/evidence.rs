@@ -1,10 +1,10 @@
 //! What the records of a transcript say, gathered from the newest record backwards: most facts are
 //! those of the last record that has them, so a reader that wants only these can stop early.
 
-use super::lenient::{exact, flag, text, words};
 use super::prompt::{Said, said};
 use super::record::{Message, Part, Record, bounded, inner};
 use super::time::parse_utc;
+use crate::lenient::{exact, flag, text, words};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::time::SystemTime;

@@ -1,8 +1,8 @@
 //! What a `user` record stands for. Only some of them are words a person typed: tool output,
 //! command output, hook output, reminders and marks are written under the same type.
 
-use super::lenient::{flag, text};
 use super::record::{Message, Part, Record, bounded};
+use crate::lenient::{flag, text};
 
 /// Text that begins like this was put there by Claude Code or by the editor, not by the user.
 const MACHINE_MADE: [&str; 14] = [

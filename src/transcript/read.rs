@@ -5,11 +5,11 @@
 //! that are no text.
 
 use super::evidence::{Evidence, LastExchange, Piece, SeenCwd, Worktree};
-use super::lenient::{flag, words};
 use super::pieces::{PIECE, Source, lines, lines_from_the_end};
 use super::prompt::{Said, said};
 use super::record::Record;
 use super::title::{self, Title, TitleSource, Titles};
+use crate::lenient::{flag, words};
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;

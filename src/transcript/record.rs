@@ -1,7 +1,7 @@
 //! One line of a transcript. Fields are read by name and stay raw until somebody wants them: types
 //! and shapes of records keep changing, and most of a line is never looked at.
 
-use super::lenient::{text, words};
+use crate::lenient::{text, words};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -163,7 +163,7 @@ pub(super) fn bounded_words(raw: Option<&RawValue>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{Message, Part, Record, TEXT_LIMIT, bounded};
-    use crate::transcript::lenient::text;
+    use crate::lenient::text;
     use serde_json::value::RawValue;
 
     fn parts(content: &str) -> Vec<String> {

@@ -2,9 +2,9 @@
 //! last one counts.
 
 use super::bytes::{find_byte, rfind, rfind_byte};
-use super::lenient::text;
 use super::pieces::{PIECE, Source};
 use super::record::{bounded, bounded_words, inner, object};
+use crate::lenient::text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::path::Path;
