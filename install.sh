@@ -1,18 +1,24 @@
 #!/bin/sh
-# Builds cld and installs it for the current user.
+# Builds cld and installs it for the current user: the program, its manual, and completion for bash,
+# zsh and fish. Then it offers to register cld with Claude Code.
 #
-#   ./install.sh [--prefix DIR] [--dry-run]     build and install (default prefix: ~/.local)
-#   ./install.sh --build                        only build; the last line printed is the program
-#   ./install.sh --uninstall [--prefix DIR]     remove what was installed
+#   ./install.sh [--prefix DIR] [-y] [--dry-run]   build and install (default prefix: ~/.local)
+#   ./install.sh --binary FILE ...                 install this program (or $CLD_BINARY) instead
+#   ./install.sh --build                           only build; the last line printed is the program
+#   ./install.sh --uninstall [--prefix DIR]        remove what was installed
+#
+# -y answers yes to all questions; --dry-run prints what would be done and does nothing.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 prefix=${HOME:?HOME is not set}/.local
 action=install
 dry_run=no
+yes=no
+program=${CLD_BINARY:-}
 
 usage() {
-    sed -n '2,6s/^# \{0,1\}//p' "$0"
+    sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"
 }
 
 say() {
@@ -32,38 +38,68 @@ run() {
     fi
 }
 
+# Yes is also an empty line. Without a terminal there is nobody to ask.
+agreed() {
+    [ "$yes" = no ] || return 0
+    [ -t 0 ] && [ -t 2 ] || return 1
+    printf 'install: %s [Yn] ' "$*" >&2
+    read -r answer || return 1
+    case $answer in
+        '' | y | Y | yes) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+
 while [ $# -gt 0 ]; do
     case $1 in
-        --prefix)
-            [ $# -ge 2 ] || fail "--prefix needs a directory"
-            prefix=$2
+        --prefix | --binary)
+            [ $# -ge 2 ] || fail "$1 needs a path"
+            if [ "$1" = --prefix ]; then prefix=$2; else program=$2; fi
             shift
             ;;
         --prefix=*) prefix=${1#--prefix=} ;;
+        --binary=*) program=${1#--binary=} ;;
         --build) action=build ;;
         --uninstall) action=uninstall ;;
         --dry-run) dry_run=yes ;;
+        -y | --yes) yes=yes ;;
         -h | --help)
             usage
             exit 0
             ;;
         *)
             usage >&2
-            fail "unknown option $1"
+            say "unknown option $1"
+            exit 2
             ;;
     esac
     shift
 done
+case $prefix in
+    /*) ;;
+    *) prefix=$(pwd)/$prefix ;;
+esac
+list=$prefix/share/cld/installed
 
-# A static binary starts in two thirds of the time, and a hook is all start. Where the system has
-# no static C library, the ordinary build is as good in every other way.
+need_rust() {
+    command -v cargo >/dev/null 2>&1 || fail "cargo is missing; install Rust first: https://rustup.rs"
+    wanted=$(sed -n 's/^rust-version = "1\.\([0-9]*\)"/\1/p' "$here/Cargo.toml")
+    found=$(rustc --version | sed -n 's/^rustc 1\.\([0-9]*\).*/\1/p')
+    if [ -n "$found" ] && [ "$found" -lt "$wanted" ]; then
+        fail "Rust 1.$wanted is needed, this is 1.$found; try: rustup update"
+    fi
+    command -v cc >/dev/null 2>&1 || fail "a linker is missing; install gcc or clang first"
+}
+
+# A static binary at a fixed address starts in two thirds of the time, and a hook is all start. Where
+# the system has no static C library, the ordinary build is as good in every other way.
 build() {
-    command -v cargo >/dev/null 2>&1 || fail "cargo is missing; install Rust first (https://rustup.rs)"
+    need_rust
     host=$(rustc -vV | sed -n 's/^host: //p')
     target=${CARGO_TARGET_DIR:-$here/target}
     case $host in
         *-linux-gnu)
-            if RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" run cargo build --quiet --release --locked \
+            if RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static -C relocation-model=static" run cargo build --quiet --release --locked \
                 --manifest-path "$here/Cargo.toml" --target "$host"; then
                 program=$target/$host/release/cld
                 return
@@ -75,25 +111,110 @@ build() {
     program=$target/release/cld
 }
 
-# tmux is what cld works on; without rights to install it, say what to do.
+# tmux is what cld works on. It is installed by the system's own packages, after asking unless this
+# is root anyway.
 need_tmux() {
-    command -v tmux >/dev/null 2>&1 && return
+    command -v "${CLD_TMUX:-tmux}" >/dev/null 2>&1 && return
     as_root=
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null 2>&1 || fail "tmux is missing; install it and run this again"
-        as_root=sudo
-    fi
-    say "tmux is missing, installing it"
+    [ "$(id -u)" -eq 0 ] || as_root='sudo '
     if command -v apt-get >/dev/null 2>&1; then
-        run $as_root apt-get install -y tmux
+        install="${as_root}apt-get install -y tmux"
     elif command -v dnf >/dev/null 2>&1; then
-        run $as_root dnf install -y tmux
+        install="${as_root}dnf install -y tmux"
     elif command -v pacman >/dev/null 2>&1; then
-        run $as_root pacman -S --noconfirm tmux
+        install="${as_root}pacman -S --noconfirm tmux"
     elif command -v brew >/dev/null 2>&1; then
-        run brew install tmux
+        install="brew install tmux"
     else
         fail "tmux is missing and no package manager is known; install it and run this again"
+    fi
+    if [ "$dry_run" = yes ]; then
+        say "would run: $install"
+        return
+    fi
+    [ -z "$as_root" ] || agreed "tmux is missing. Run \`$install\`?" ||
+        fail "tmux is missing; install it and run this again: $install"
+    say "tmux is missing: $install"
+    # A fresh Debian knows no package before this.
+    update="${install%install -y tmux}update -qq"
+    case $update in
+        *apt-get*) $update || : ;;
+    esac
+    $install || fail "tmux could not be installed; install it and run this again"
+}
+
+# Puts one file into its place and notes it. A running program may have the old one open, so the new
+# one is put beside it and renamed.
+put() {
+    from=$1 to=$2 mode=$3
+    if [ "$dry_run" = yes ]; then
+        say "would install $to"
+        return
+    fi
+    mkdir -p "$(dirname "$to")"
+    cp "$from" "$to.new"
+    chmod "$mode" "$to.new"
+    mv -f "$to.new" "$to"
+    printf '%s\n' "$to" >>"$list"
+}
+
+install_files() {
+    if [ "$dry_run" = no ]; then
+        [ -f "$program" ] || fail "there is no program $program"
+        mkdir -p "$(dirname "$list")"
+        : >"$list"
+    fi
+    put "$program" "$prefix/bin/cld" 755
+    for page in "$here"/man/*.[157]; do
+        put "$page" "$prefix/share/man/man${page##*.}/${page##*/}" 644
+    done
+    put "$here/completions/cld.bash" "$prefix/share/bash-completion/completions/cld" 644
+    put "$here/completions/_cld" "$prefix/share/zsh/site-functions/_cld" 644
+    put "$here/completions/cld.fish" "$prefix/share/fish/vendor_completions.d/cld.fish" 644
+}
+
+uninstall() {
+    if [ -x "$prefix/bin/cld" ] && "$prefix/bin/cld" setup --uninstall -n 2>/dev/null | grep -q '^-'; then
+        fail "Claude Code still runs cld: first $prefix/bin/cld setup --uninstall"
+    fi
+    if [ ! -f "$list" ]; then
+        say "nothing is installed below $prefix"
+        return
+    fi
+    while IFS= read -r file; do
+        run rm -f -- "$file"
+        forget_empty "$(dirname "$file")"
+    done <"$list"
+    run rm -f -- "$list"
+    forget_empty "$(dirname "$list")"
+    [ "$dry_run" = yes ] || say "removed cld from $prefix"
+}
+
+# Removes folders that have become empty, up to the prefix.
+forget_empty() {
+    folder=$1
+    while [ "$dry_run" = no ] && [ "$folder" != "$prefix" ] && rmdir "$folder" 2>/dev/null; do
+        folder=$(dirname "$folder")
+    done
+}
+
+what_next() {
+    case ":$PATH:" in
+        *":$prefix/bin:"*) ;;
+        *) say "add $prefix/bin to your PATH" ;;
+    esac
+    case ${SHELL:-} in
+        */zsh) say "for completion and cldcd, add to ~/.zshrc: eval \"\$(cld init zsh)\"" ;;
+        */fish) say "for cldcd, add to ~/.config/fish/config.fish: cld init fish | source" ;;
+        *) say "for completion and cldcd, add to ~/.bashrc: eval \"\$(cld init bash)\"" ;;
+    esac
+    # It shows what it would change and asks; without a terminal there is nobody to ask.
+    if [ "$yes" = yes ]; then
+        "$prefix/bin/cld" setup -y
+    elif [ -t 0 ] && [ -t 1 ]; then
+        "$prefix/bin/cld" setup || say "later: $prefix/bin/cld setup"
+    else
+        say "next: $prefix/bin/cld setup"
     fi
 }
 
@@ -102,33 +223,15 @@ case $action in
         build
         printf '%s\n' "$program"
         ;;
-    uninstall)
-        if [ -x "$prefix/bin/cld" ] && "$prefix/bin/cld" setup --uninstall -n | grep -q '^-'; then
-            say "Claude Code still runs cld: first $prefix/bin/cld setup --uninstall"
-            exit 1
-        fi
-        run rm -f "$prefix/bin/cld"
-        [ "$dry_run" = yes ] || say "removed $prefix/bin/cld"
-        ;;
+    uninstall) uninstall ;;
     install)
         need_tmux
-        build
-        run mkdir -p "$prefix/bin"
-        # A running hook may have the old binary open: put the new one beside it and rename.
-        run cp "$program" "$prefix/bin/.cld.new"
-        run chmod 755 "$prefix/bin/.cld.new"
-        run mv -f "$prefix/bin/.cld.new" "$prefix/bin/cld"
+        # A release archive brings the program along.
+        [ -n "$program" ] || [ ! -x "$here/cld" ] || program=$here/cld
+        [ -n "$program" ] || build
+        install_files
         [ "$dry_run" = no ] || exit 0
-        say "installed $prefix/bin/cld"
-        case ":$PATH:" in
-            *":$prefix/bin:"*) ;;
-            *) say "add $prefix/bin to your PATH" ;;
-        esac
-        # It shows what it would change and asks; without a terminal there is nobody to ask.
-        if [ -t 0 ] && [ -t 1 ]; then
-            "$prefix/bin/cld" setup || say "later: $prefix/bin/cld setup"
-        else
-            say "next: $prefix/bin/cld setup"
-        fi
+        say "installed $prefix/bin/cld, its manual and its completion"
+        what_next
         ;;
 esac

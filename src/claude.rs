@@ -1,5 +1,6 @@
 //! The only door to Claude Code: where the program is, and how a session is given to it.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,38 @@ pub fn find() -> Result<PathBuf> {
         let looked: String = dirs.iter().map(|dir| format!("\n  {}", shown(dir))).collect();
         anyhow!("there is no program `{PROGRAM}`; it was looked for in{looked}")
     })
+}
+
+/// What Claude Code tells the programs it starts about itself. A session that is started by one of
+/// them is a session of its own.
+const OF_ANOTHER_SESSION: [&str; 9] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_MESSAGING_TOKEN",
+    "CLAUDE_CODE_SESSION_ATTENDED",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+];
+
+/// Becomes Claude Code with these arguments and variables; comes back only with the reason why that
+/// failed. `dir` is the directory the process is in.
+pub fn become_session(
+    program: &Path,
+    arguments: &[String],
+    environment: &BTreeMap<String, String>,
+    dir: &Path,
+) -> anyhow::Error {
+    #[expect(clippy::disallowed_methods, reason = "this module is the door to Claude Code")]
+    let mut command = Command::new(program);
+    for name in OF_ANOTHER_SESSION {
+        command.env_remove(name);
+    }
+    command.args(arguments).envs(environment).env("PWD", dir);
+    let error = command.exec();
+    anyhow!("{} could not be started: {error}", shown(program))
 }
 
 impl Start {

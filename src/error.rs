@@ -17,6 +17,8 @@ pub const DECLINED: u8 = 130;
 pub enum Stop {
     Usage(String),
     Declined,
+    /// Something else ended the program, which it is to be seen by.
+    Signal(i32),
 }
 
 impl fmt::Display for Stop {
@@ -24,6 +26,7 @@ impl fmt::Display for Stop {
         match self {
             Self::Usage(message) => f.write_str(message),
             Self::Declined => f.write_str("nothing was started"),
+            Self::Signal(number) => write!(f, "ended by signal {number}"),
         }
     }
 }
@@ -39,6 +42,11 @@ pub fn exit_code(result: anyhow::Result<()>) -> ExitCode {
         Err(error) => match error.downcast_ref::<Stop>() {
             Some(Stop::Declined) => ExitCode::from(DECLINED),
             Some(Stop::Usage(message)) => usage(message),
+            Some(Stop::Signal(number)) => {
+                // Comes back only for signals that do not end a program.
+                let _ = signal_hook::low_level::emulate_default_handler(*number);
+                ExitCode::from(FAILED)
+            }
             None => {
                 // `{:#}` and not `{:?}`, which captures a backtrace where RUST_BACKTRACE is set.
                 eprintln!("cld: {error:#}");

@@ -12,11 +12,12 @@ use crate::text::shown;
 use crate::transcript::{self, Session};
 use crate::{paths, terminal};
 
-mod json;
-mod project;
+pub(crate) mod json;
+pub mod project;
 pub mod retention;
 pub mod table;
 
+pub(crate) use json::document_of;
 use project::Project;
 use retention::Retention;
 use table::{Row, Table};
@@ -35,7 +36,7 @@ pub fn run(options: &Ls) -> Result<()> {
     let project = options.here.then(Project::of_this_directory).transpose()?;
     let sessions = sessions(&mut roster, options, project.as_ref());
     if options.json {
-        return print(&json::document(&sessions));
+        return print(&json::document(&sessions, roster.read_at));
     }
     let screen = Screen::of_stdout();
     if sessions.is_empty() && screen.width.is_some() {
@@ -94,7 +95,7 @@ fn table(sessions: &[Listed], roster: &Roster, screen: Screen) -> String {
     let mut table = Table::new(screen);
     for listed in sessions {
         let deleted_in = retention.days_left(listed, roster.read_at);
-        table.push(&Row::new(listed, deleted_in, roster.read_at, home.as_deref(), &own_server));
+        table.push(Row::new(listed, deleted_in, roster.read_at, home.as_deref(), &own_server));
     }
     table.text()
 }

@@ -13,15 +13,44 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == "hook") && arguments.next().is_none() {
         return hook(false);
     }
+    if let Some(index) = cld::paths::completed_word() {
+        return cld::error::exit_code(cld::complete::answer(std::env::args_os(), index));
+    }
     match Cli::parse().command {
         Command::Ls(ls) => cld::error::exit_code(cld::ls::run(&ls)),
         Command::Show(show) => cld::error::exit_code(cld::show::run(&show)),
+        Command::Queue(queue) => cld::error::exit_code(cld::queue::list::run(&queue)),
+        Command::Next(next) => cld::error::exit_code(cld::queue::go::next(&next)),
+        Command::Back(back) => cld::error::exit_code(cld::queue::go::back(&back)),
+        Command::Skip(skip) => cld::error::exit_code(cld::queue::go::skip(&skip)),
+        Command::Snooze(snooze) => cld::error::exit_code(cld::queue::go::snooze(&snooze)),
+        Command::Jump(jump) => cld::error::exit_code(cld::queue::go::jump(&jump)),
+        Command::Search(search) => {
+            cld::search::run(&search).unwrap_or_else(|error| cld::error::exit_code(Err(error)))
+        }
+        Command::Send(send) => cld::error::exit_code(cld::send::run(&send)),
+        Command::Wait(wait) => cld::error::exit_code(cld::wait::run(&wait)),
+        Command::Watch(watch) => cld::error::exit_code(cld::watch::run(&watch)),
         Command::Hook(Hook { dry_run }) => hook(dry_run),
+        Command::Dismiss(dismiss) => cld::error::exit_code(cld::dismiss::run(&dismiss)),
         Command::Resume(resume) => cld::error::exit_code(cld::resume::run(&resume)),
+        Command::Pick(pick) => cld::error::exit_code(cld::pick::run(&pick)),
+        Command::Restore(restore) => cld::error::exit_code(cld::restore::run(&restore)),
         Command::Log(log) => cld::error::exit_code(cld::log::run(&log)),
         Command::Doctor(doctor) => {
             cld::doctor::run(&doctor).unwrap_or_else(|error| cld::error::exit_code(Err(error)))
         }
+        Command::Config(config) => cld::error::exit_code(cld::config::run(&config)),
+        Command::Settle(settle) => cld::error::exit_code(cld::settle::run(&settle)),
+        Command::Notify(notify) => cld::error::exit_code(cld::notify::run(&notify)),
+        Command::Stats(stats) => cld::error::exit_code(cld::stats::run(&stats)),
+        Command::Init(init) => cld::error::exit_code(cld::init::run(&init)),
+        Command::Completions(completions) => {
+            cld::error::exit_code(cld::complete::run(&completions))
+        }
+        Command::Man(man) => cld::error::exit_code(cld::man::run(&man)),
+        Command::Demo(demo) => cld::error::exit_code(cld::demo::run(&demo)),
+        Command::Hub(hub) => cld::error::exit_code(cld::hub::run(&hub)),
         Command::Setup(setup) => cld::error::exit_code(cld::setup::run(&setup)),
     }
 }

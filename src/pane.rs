@@ -1,5 +1,6 @@
 //! The schema of the database: the tmux options that hold what cld knows of a pane.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::session::{Activity, Moment, SessionId, Status, Wait, WaitKind};
@@ -29,12 +30,26 @@ pub const PID: &str = "@meta.claude.pid";
 pub const PID_START: &str = "@meta.claude.pid_start";
 /// Only set when it is not the default one.
 pub const CONFIG_DIR: &str = "@meta.claude.config_dir";
-/// `1` while something open was not yet looked at. Not in the `meta` namespace, because one
+/// What the person did with a wait instead of answering it; see [`PutOff`].
+pub const PUT_OFF: &str = "@meta.claude.put_off";
+/// `1` while something open was not yet looked at, or [`SOON`]. Not in the `meta` namespace, because one
 /// `set -wU` clears it in all panes of a window.
 pub const ATTENTION: &str = "@claude-attn";
+/// A turn has ended, and asks for attention if it still has after a while.
+pub const SOON: &str = "soon";
+/// The moment of the newest wait that a notification was sent for.
+pub const NOTIFIED: &str = "@meta.claude.notified";
 
 /// Window option: `idle`, `running` or `waiting`, the worst of the window's panes.
 pub const WINDOW_STATE: &str = "@claude-state";
+
+/// Session option: the window that had the focus last, by its id, for `cld dismiss --switched`.
+pub const LAST_FOCUSED_WINDOW: &str = "@last-focused-window";
+
+/// Server option: where each client was brought to, and where it came from. The mark stands at the
+/// beginning of every value, so that it is known among other lines.
+pub const VISITS: &str = "@meta.claude.visits";
+pub const VISITS_MARK: &str = "visits ";
 
 /// The options a reader asks for, in the order in which [`Kept::read`] takes their values.
 pub const READ: [&str; 15] = [
@@ -109,6 +124,40 @@ impl Kept {
     /// Whether the session said good-bye, and no other one has begun in the pane since.
     pub fn has_ended(&self) -> bool {
         self.set_on == "SessionEnd" && self.status.is_none()
+    }
+}
+
+/// Written `MOMENT UNTIL`, or `MOMENT` alone for a wait that was skipped for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PutOff {
+    /// The newest wait that was open then. One that opens later was not meant.
+    pub newest_wait: Moment,
+    pub until: Option<Moment>,
+}
+
+impl PutOff {
+    pub fn parse(text: &str) -> Option<Self> {
+        let (newest_wait, until) = match text.split_once(' ') {
+            Some((newest_wait, until)) => (newest_wait, Some(until.parse().ok()?)),
+            None => (text, None),
+        };
+        let newest_wait = Moment::from_micros(newest_wait.parse().ok()?);
+        Some(Self { newest_wait, until: until.map(Moment::from_micros) })
+    }
+
+    /// Whether these waits are still put off.
+    pub fn covers(self, waits: &[Wait], now: Moment) -> bool {
+        waits.iter().all(|wait| wait.since <= self.newest_wait)
+            && self.until.is_none_or(|until| now < until)
+    }
+}
+
+impl fmt::Display for PutOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.until {
+            Some(until) => write!(f, "{} {until}", self.newest_wait),
+            None => write!(f, "{}", self.newest_wait),
+        }
     }
 }
 
@@ -223,5 +272,32 @@ mod tests {
     fn values_of_another_shape_are_left_out() {
         let kept = kept("23e30f82", "removed", "|a.b.z@1 odd", "soon d text").unwrap();
         assert_eq!((kept.status, kept.finished, kept.dialogs.len()), (None, None, 0));
+    }
+
+    #[test]
+    fn what_was_put_off_is_read_back() {
+        let (newest_wait, until) = (Moment::from_micros(7), Some(Moment::from_micros(9)));
+        for put_off in [PutOff { newest_wait, until: None }, PutOff { newest_wait, until }] {
+            assert_eq!(PutOff::parse(&put_off.to_string()), Some(put_off));
+        }
+        for odd in ["", "x", "7 x", " 7"] {
+            assert_eq!(PutOff::parse(odd), None, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn a_later_wait_and_the_time_end_what_was_put_off() {
+        let wait = |since| Wait {
+            kind: WaitKind::from_letter('p').unwrap(),
+            since: Moment::from_micros(since),
+            context: String::new(),
+        };
+        let moment = Moment::from_micros;
+        let skipped = PutOff { newest_wait: moment(7), until: None };
+        assert!(skipped.covers(&[wait(5), wait(7)], moment(1000)));
+        assert!(!skipped.covers(&[wait(5), wait(8)], moment(1000)));
+        let snoozed = PutOff { until: Some(moment(100)), ..skipped };
+        assert!(snoozed.covers(&[wait(7)], moment(99)));
+        assert!(!snoozed.covers(&[wait(7)], moment(100)));
     }
 }

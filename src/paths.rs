@@ -18,11 +18,14 @@ pub fn debug() -> bool {
 pub fn tmux_place() -> Option<Place> {
     let mut place = Place::parse(&env::var_os("TMUX")?, &env::var_os("TMUX_PANE")?)?;
     place.server.program = tmux_program();
-    // tmux tells its version to the processes it starts since 3.2, the first one with a hidden
-    // environment, so the name alone is enough.
-    place.server.hidden_environment =
-        env::var_os("TERM_PROGRAM").is_some_and(|name| name == "tmux");
+    place.server.hidden_environment = tmux_has_hidden_environment();
     Some(place)
+}
+
+/// tmux tells its version to the processes it starts since 3.2, the first one with a hidden
+/// environment, so the name alone is enough.
+pub fn tmux_has_hidden_environment() -> bool {
+    env::var_os("TERM_PROGRAM").is_some_and(|name| name == "tmux")
 }
 
 /// The tmux server this process was started in, also from a popup, which is no pane.
@@ -41,6 +44,11 @@ pub fn tmux_program() -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     let programs = env::split_paths(&path).map(|dir| dir.join("tmux"));
     programs.into_iter().find(|program| program.is_file()).unwrap_or_else(|| PathBuf::from("tmux"))
+}
+
+/// The program that runs.
+pub fn own_program() -> Option<PathBuf> {
+    env::current_exe().ok()
 }
 
 /// The socket of the tmux server this process was started in, else of the one that a plain `tmux`
@@ -117,6 +125,12 @@ pub fn no_color() -> bool {
     set("NO_COLOR").is_some() || env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
+/// `$COLORTERM`, or tmux, which gives every terminal the nearest colours it has.
+pub fn has_true_colour() -> bool {
+    let says_so = |value: OsString| value == "truecolor" || value == "24bit";
+    env::var_os("COLORTERM").is_some_and(says_so) || set("TMUX").is_some()
+}
+
 /// `$COLUMNS`, for terminals that do not tell their width.
 pub fn columns() -> Option<usize> {
     env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
@@ -128,20 +142,108 @@ pub fn patience() -> u32 {
     env::var("CLD_PATIENCE").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1).clamp(1, 100)
 }
 
-/// Where hook events are forwarded to, and the token that lets them in.
+/// Where hook events are forwarded to, the token that lets them in, and a file that holds it.
+pub const COLLECTOR_URL: &str = "CLAUDE_HUB_COLLECTOR_URL";
+pub const COLLECTOR_TOKEN: &str = "CLAUDE_HUB_COLLECTOR_TOKEN";
+const COLLECTOR_TOKEN_FILE: &str = "CLAUDE_HUB_COLLECTOR_TOKEN_FILE";
+
+/// Containers get the token in a file: variables are shown to whoever may look at a container.
 pub fn collector() -> Option<(String, Option<String>)> {
-    let url = env::var("CLAUDE_HUB_COLLECTOR_URL").ok().filter(|url| !url.is_empty())?;
-    let token = env::var("CLAUDE_HUB_COLLECTOR_TOKEN").ok().filter(|token| !token.is_empty());
-    Some((url, token))
+    let url = env::var(COLLECTOR_URL).ok().filter(|url| !url.is_empty())?;
+    let token = env::var(COLLECTOR_TOKEN).ok().filter(|token| !token.is_empty());
+    let in_file = || {
+        let text = std::fs::read_to_string(set(COLLECTOR_TOKEN_FILE)?).ok()?;
+        Some(text.trim().to_owned()).filter(|token| !token.is_empty())
+    };
+    Some((url, token.or_else(in_file)))
+}
+
+/// What programs need to know of the terminal, and nothing else.
+pub fn of_the_terminal() -> Vec<(&'static str, OsString)> {
+    let names = ["TERM", "COLORTERM", "LANG", "LC_ALL", "LC_CTYPE"];
+    names.into_iter().filter_map(|name| Some((name, set(name)?))).collect()
+}
+
+/// `$CLD_COMPLETE`: a shell asks what could stand in place of this word of the command line.
+pub fn completed_word() -> Option<usize> {
+    env::var("CLD_COMPLETE").ok()?.parse().ok()
 }
 
 /// The directory of cld's own logs: `$XDG_STATE_HOME/cld`, else `~/.local/state/cld`.
 pub fn state_dir() -> Option<PathBuf> {
+    Some(xdg("XDG_STATE_HOME", ".local/state")?.join("cld"))
+}
+
+/// The directory of what cld installs for other programs: `$XDG_DATA_HOME/cld`, else
+/// `~/.local/share/cld`.
+pub fn data_dir() -> Option<PathBuf> {
+    Some(xdg("XDG_DATA_HOME", ".local/share")?.join("cld"))
+}
+
+/// `$XDG_RUNTIME_DIR`: private, and gone with the login.
+pub fn runtime_dir() -> Option<PathBuf> {
+    set("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
+}
+
+/// Whether what is printed goes to the journal of systemd, which notes the time of every line.
+pub fn has_journal() -> bool {
+    set("JOURNAL_STREAM").is_some()
+}
+
+/// cld's own configuration: `$XDG_CONFIG_HOME/cld/config.toml`, else below `~/.config`.
+pub fn config_file() -> Option<PathBuf> {
+    Some(xdg("XDG_CONFIG_HOME", ".config")?.join("cld/config.toml"))
+}
+
+/// The configuration files of tmux, in the order in which it reads all that exist. Before 3.1 it
+/// reads the first one only.
+pub fn tmux_confs() -> Vec<PathBuf> {
+    let Some(home) = home() else { return Vec::new() };
+    let default = home.join(".config/tmux/tmux.conf");
+    let named = xdg("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("tmux/tmux.conf"));
+    let named = named.filter(|named| *named != default);
+    [home.join(".tmux.conf")].into_iter().chain(named).chain([default]).collect()
+}
+
+/// The name of the login shell, from `$SHELL`.
+pub fn login_shell() -> Option<String> {
+    let shell = PathBuf::from(set("SHELL")?);
+    Some(shell.file_name()?.to_str()?.to_owned())
+}
+
+/// The file that a shell reads when it is started for a person.
+pub fn startup_file(shell: &str) -> Option<PathBuf> {
+    match shell {
+        "bash" => Some(home()?.join(".bashrc")),
+        "zsh" => Some(set("ZDOTDIR").map(PathBuf::from).or_else(home)?.join(".zshrc")),
+        "fish" => Some(xdg("XDG_CONFIG_HOME", ".config")?.join("fish/config.fish")),
+        _ => None,
+    }
+}
+
+/// Where the completion of a shell is looked for by the shell itself.
+pub fn completion_files(shell: &str) -> Vec<PathBuf> {
+    let data = xdg("XDG_DATA_HOME", ".local/share");
+    let config = xdg("XDG_CONFIG_HOME", ".config");
+    let system = ["/usr/local/share", "/usr/share"].map(PathBuf::from);
+    let shared = data.into_iter().chain(system);
+    match shell {
+        "bash" => shared.map(|dir| dir.join("bash-completion/completions/cld")).collect(),
+        "zsh" => shared.map(|dir| dir.join("zsh/site-functions/_cld")).collect(),
+        "fish" => {
+            let own = config.map(|dir| dir.join("fish/completions/cld.fish"));
+            let vendor = shared.map(|dir| dir.join("fish/vendor_completions.d/cld.fish"));
+            own.into_iter().chain(vendor).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A base directory: what the variable names, if that is a whole path, else one below the home.
+fn xdg(name: &str, below_home: &str) -> Option<PathBuf> {
     let absolute = |path: PathBuf| path.is_absolute().then_some(path);
-    let xdg = set("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
-    let state =
-        xdg.or_else(|| Some(absolute(PathBuf::from(set("HOME")?))?.join(".local/state")))?;
-    Some(state.join("cld"))
+    let named = set(name).map(PathBuf::from).and_then(absolute);
+    named.or_else(|| Some(absolute(home()?)?.join(below_home)))
 }
 
 fn set(name: &str) -> Option<OsString> {

@@ -1,11 +1,16 @@
 //! What the system tells about other processes.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
+
+use crate::session::Moment;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stat {
     pub name: String,
     pub parent: u32,
+    /// It has ended and only waits to be collected by its parent.
+    pub has_ended: bool,
     /// Clock ticks between boot and the start of the process: tells a reused number from the
     /// process it belonged to before.
     pub started: String,
@@ -13,7 +18,15 @@ pub struct Stat {
 
 /// Reads `/proc/PID/stat`; nothing where there is no such file.
 pub fn stat(pid: u32) -> Option<Stat> {
-    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    look_at(pid).ok().flatten()
+}
+
+/// The same, with the reason why it cannot be read. Nothing is a file of another form.
+pub fn look_at(pid: u32) -> io::Result<Option<Stat>> {
+    // The system makes up the whole of such a file for one read, and it is never longer.
+    let mut stat = [0; 4096];
+    let length = File::open(format!("/proc/{pid}/stat"))?.read(&mut stat)?;
+    Ok(parse(&String::from_utf8_lossy(&stat[..length])))
 }
 
 /// The process that started this one, past the shell that hook commands run in.
@@ -31,7 +44,8 @@ pub fn started_by() -> Option<u32> {
 
 /// The tmux server that a process runs in, by its process id; nothing where that cannot be told.
 pub fn tmux_server_above(pid: u32) -> Option<u32> {
-    let mut pid = pid;
+    // Not the process itself: one that tmux has just started has the name of the server at first.
+    let mut pid = stat(pid)?.parent;
     for _ in 0..32 {
         let stat = stat(pid)?;
         if stat.name.starts_with("tmux: server") {
@@ -42,15 +56,39 @@ pub fn tmux_server_above(pid: u32) -> Option<u32> {
     None
 }
 
+/// When a process began, if it is a tmux server.
+pub fn tmux_server_since(pid: u32) -> Option<Moment> {
+    let stat = stat(pid).filter(|stat| stat.name.starts_with("tmux: server") && !stat.has_ended)?;
+    let system = fs::read_to_string("/proc/stat").ok()?;
+    let boot: u64 = system.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
+    let ticks: u64 = stat.started.parse().ok()?;
+    Some(Moment::from_seconds(boot + ticks / rustix::param::clock_ticks_per_second()))
+}
+
+/// Whether there is a process of this number at all.
+pub fn exists(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| match rustix::process::test_kill_process(pid) {
+        Ok(()) => true,
+        Err(error) => error == rustix::io::Errno::PERM,
+    })
+}
+
 fn parse(stat: &str) -> Option<Stat> {
     // The name stands in parentheses and may itself hold blanks and parentheses.
     let (start, rest) = stat.rsplit_once(')')?;
     let (_, name) = start.split_once('(')?;
     let mut fields = rest.split_ascii_whitespace();
-    let parent = fields.nth(1)?.parse().ok()?;
+    let has_ended = matches!(fields.next()?, "Z" | "X");
+    let parent = fields.next()?.parse().ok()?;
     let started = fields.nth(17)?;
-    let digits = !started.is_empty() && started.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| Stat { name: name.to_owned(), parent, started: started.to_owned() })
+    let is_number = started.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| Stat {
+        name: name.to_owned(),
+        parent,
+        has_ended,
+        started: started.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -59,14 +97,31 @@ mod tests {
 
     #[test]
     fn a_name_with_blanks_and_parentheses_does_not_shift_the_fields() {
-        let line = "3334 (a) (b c) S 3320 3334 3334 34817 3334 4194304 1 0 0 0 5 3 0 0 20 0 11 0 313692 1 2";
-        let stat = parse(line).unwrap();
-        assert_eq!(
-            (stat.name.as_str(), stat.parent, stat.started.as_str()),
-            ("a) (b c", 3320, "313692")
-        );
-        assert_eq!(parse("3334 (a S 1"), None);
-        assert_eq!(parse(""), None);
+        let rest = "3320 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 313692 1000 10 1844674407370";
+        for (stat, expected) in [
+            (format!("3539 (claude) S {rest}"), Some(("claude", false))),
+            (format!("3539 (a) S 1 (b c)) S {rest}\n"), Some(("a) S 1 (b c)", false))),
+            (format!("3539 () S {rest}"), Some(("", false))),
+            (format!("3539 (claude) Z {rest}"), Some(("claude", true))),
+            ("3539 (claude) S 1 2".to_owned(), None),
+            ("3539 (a S 1".to_owned(), None),
+            (String::new(), None),
+        ] {
+            let expected = expected.map(|(name, has_ended)| Stat {
+                name: name.to_owned(),
+                parent: 3320,
+                has_ended,
+                started: "313692".to_owned(),
+            });
+            assert_eq!(parse(&stat), expected, "{stat}");
+        }
+    }
+
+    #[test]
+    fn only_tmux_servers_are_tmux_servers() {
+        assert!(exists(std::process::id()) && exists(1));
+        assert_eq!(tmux_server_since(std::process::id()), None);
+        assert!(!exists(0) && !exists(u32::MAX));
     }
 
     #[test]

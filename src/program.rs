@@ -1,9 +1,10 @@
-//! The door to programs that are run to see what they do: input in, everything they say out, within
+//! The door to programs that are tried out or that notify: input in, everything they say out, within
 //! a time limit.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -24,6 +25,8 @@ pub struct Program {
     /// Variables on top of the ones cld has itself; nothing takes one away.
     pub environment: Vec<(&'static str, Option<OsString>)>,
     pub input: Vec<u8>,
+    /// Where it runs, when that is not where cld does.
+    pub directory: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -75,6 +78,9 @@ impl Program {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).process_group(0);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
         for (name, value) in &self.environment {
             match value {
                 Some(value) => command.env(name, value),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::registry::{self, Entry, Liveness};
 use crate::session::{Moment, SessionId, Status, Wait};
-use crate::tmux::{self, Listing, Pane};
+use crate::tmux::{self, Client, Listing, Pane};
 use crate::{clock, paths, process, slug};
 
 mod heal;
@@ -25,6 +25,8 @@ use join::{Joined, join};
 const OWN_SERVER_LIMIT: Duration = Duration::from_secs(3);
 const ANY_SERVER_LIMIT: Duration = Duration::from_secs(1);
 
+const REGISTRY_LAG_SECONDS: u64 = 1;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Servers {
     /// The one this process runs in, else the default one.
@@ -38,6 +40,10 @@ pub struct Roster {
     /// ended are in the list as long as a pane remembers them.
     pub sessions: Vec<Listed>,
     pub panes: Vec<Pane>,
+    /// The terminals that look at these panes.
+    pub clients: Vec<Client>,
+    /// What each server remembers of where its clients were, by its socket.
+    pub visits: Vec<(PathBuf, String)>,
     /// Every config directory that is known, the one of this environment first.
     pub config_dirs: Vec<PathBuf>,
     /// The sockets of servers that did not answer in time.
@@ -84,6 +90,16 @@ impl Listed {
     pub fn status(&self) -> Option<Status> {
         self.health.status
     }
+
+    /// Whether hooks told of a turn so lately that the registry may not know of it yet. The state
+    /// may then seem idle for a moment, because hooks note their moment in whole seconds only.
+    pub fn has_just_begun(&self, now: Moment) -> bool {
+        let kept = self.pane.as_ref().and_then(|pane| pane.kept.as_ref());
+        kept.filter(|kept| kept.session == self.id && self.is_alive()).is_some_and(|kept| {
+            let is_fresh = |time| now.seconds_since(time) <= REGISTRY_LAG_SECONDS;
+            kept.status == Some(Status::Running) && kept.latest_time.is_some_and(is_fresh)
+        })
+    }
 }
 
 /// Looks at tmux and the registry at the same time.
@@ -91,58 +107,66 @@ pub fn read(servers: Servers) -> Roster {
     let mut config_dirs = paths::config_dirs();
     let asked = ask(servers);
     let mut entries = registry::read(&config_dirs);
-    let (panes, silent_servers) = asked.finish();
+    let Answers { panes, clients, visits, silent_servers } = asked.finish();
     entries.extend(registry::read(&add_seen(&mut config_dirs, &panes)));
     let read_at = clock::now();
     let sessions = sessions(&panes, entries, read_at);
-    Roster { sessions, panes, config_dirs, silent_servers, read_at }
+    Roster { sessions, panes, clients, visits, config_dirs, silent_servers, read_at }
 }
 
-/// The requests for the panes of one or of all servers.
-enum Requests {
-    Current(tmux::Asked, PathBuf),
-    All(Vec<PathBuf>, std::thread::JoinHandle<Vec<Listing>>),
-    None,
+/// The requests for what the servers show.
+struct Requests {
+    own: tmux::Asked,
+    /// Asked from threads: even connecting to a server that is stopped may hang.
+    others: Option<std::thread::JoinHandle<Vec<Listing>>>,
+    /// The own one first.
+    sockets: Vec<PathBuf>,
 }
 
 fn ask(servers: Servers) -> Requests {
     let (program, own) = (paths::tmux_program(), paths::tmux_socket());
-    match servers {
-        Servers::Current => {
-            let deadline = Instant::now() + OWN_SERVER_LIMIT;
-            Requests::Current(tmux::ask_for_panes(&program, &own, deadline), own)
-        }
-        Servers::All => {
-            let mut sockets = tmux::sockets_in(&paths::tmux_socket_dir());
-            sockets.retain(|socket| *socket != own);
-            sockets.insert(0, own);
-            let asked = sockets.clone();
-            let deadline = Instant::now() + ANY_SERVER_LIMIT;
-            let list = move || tmux::list_each(&program, &asked, deadline);
-            let thread = std::thread::Builder::new().spawn(list);
-            thread.map_or(Requests::None, |thread| Requests::All(sockets, thread))
-        }
-    }
+    let asked = tmux::ask_for_panes(&program, &own, Instant::now() + OWN_SERVER_LIMIT);
+    let mut sockets = match servers {
+        Servers::Current => Vec::new(),
+        Servers::All => tmux::sockets_in(&paths::tmux_socket_dir()),
+    };
+    sockets.retain(|socket| *socket != own);
+    let others = (!sockets.is_empty()).then(|| {
+        let (others, deadline) = (sockets.clone(), Instant::now() + ANY_SERVER_LIMIT);
+        std::thread::Builder::new().spawn(move || tmux::list_each(&program, &others, deadline))
+    });
+    sockets.insert(0, own);
+    Requests { own: asked, others: others.and_then(Result::ok), sockets }
 }
 
 impl Requests {
-    /// The panes, and the sockets that gave no answer.
-    fn finish(self) -> (Vec<Pane>, Vec<PathBuf>) {
-        let (sockets, listings) = match self {
-            Self::Current(asked, socket) => (vec![socket], vec![asked.finish()]),
-            Self::All(sockets, thread) => (sockets, thread.join().unwrap_or_default()),
-            Self::None => return (Vec::new(), Vec::new()),
-        };
-        let (mut panes, mut silent) = (Vec::new(), Vec::new());
-        for (socket, listing) in sockets.into_iter().zip(listings) {
+    fn finish(self) -> Answers {
+        let mut answers = Answers::default();
+        let mut listings = vec![self.own.finish()];
+        let others = self.others.and_then(|thread| thread.join().ok());
+        listings.extend(others.unwrap_or_default());
+        for (socket, listing) in self.sockets.into_iter().zip(listings) {
             match listing {
-                Listing::Panes(found) => panes.extend(found),
-                Listing::Silent => silent.push(socket),
+                Listing::Found(found) => {
+                    answers.panes.extend(found.panes);
+                    answers.clients.extend(found.clients);
+                    answers.visits.push((socket, found.visits));
+                }
+                Listing::Silent => answers.silent_servers.push(socket),
                 Listing::NoServer => {}
             }
         }
-        (panes, silent)
+        answers
     }
+}
+
+/// What all servers said together.
+#[derive(Default)]
+struct Answers {
+    panes: Vec<Pane>,
+    clients: Vec<Client>,
+    visits: Vec<(PathBuf, String)>,
+    silent_servers: Vec<PathBuf>,
 }
 
 /// Adds the config directories that panes name, and returns those that are new.
@@ -242,6 +266,9 @@ impl Project<'_> {
 
     /// The directory in whose folder the transcript lies, else where the session was started.
     fn directory(&self, transcript: Option<&Path>) -> Option<&Path> {
+        if self.start == self.now {
+            return self.start;
+        }
         let mut known = self.start.into_iter().chain(self.now);
         let fits = |directory: &&Path| transcript.is_some_and(|path| has_bucket(directory, path));
         known.clone().find(fits).or_else(|| known.next())

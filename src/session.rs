@@ -50,8 +50,8 @@ pub struct Moment(u64);
 impl Moment {
     const LARGEST: u64 = 9_999_999_999_999_999;
 
-    pub fn from_micros(micros: u64) -> Self {
-        Self(micros.min(Self::LARGEST))
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(if micros < Self::LARGEST { micros } else { Self::LARGEST })
     }
 
     pub fn from_millis(millis: u64) -> Self {
@@ -176,13 +176,28 @@ pub enum WaitKind {
 }
 
 impl WaitKind {
+    pub const ALL: [Self; 6] = [
+        Self::Dialog(DialogKind::Permission),
+        Self::Dialog(DialogKind::Question),
+        Self::Dialog(DialogKind::Plan),
+        Self::Dialog(DialogKind::Input),
+        Self::Turn(TurnEnd::Done),
+        Self::Turn(TurnEnd::Error),
+    ];
+
     pub fn from_letter(letter: char) -> Option<Self> {
-        let dialogs =
-            [DialogKind::Permission, DialogKind::Question, DialogKind::Plan, DialogKind::Input];
-        let dialog = dialogs.into_iter().find(|kind| kind.letter() == letter).map(Self::Dialog);
-        let turn =
-            || [TurnEnd::Done, TurnEnd::Error].into_iter().find(|end| end.letter() == letter);
-        dialog.or_else(|| turn().map(Self::Turn))
+        Self::ALL.into_iter().find(|kind| kind.letter() == letter)
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    pub fn letter(self) -> char {
+        match self {
+            Self::Dialog(dialog) => dialog.letter(),
+            Self::Turn(end) => end.letter(),
+        }
     }
 
     pub fn word(self) -> &'static str {

@@ -1,15 +1,17 @@
 //! `cld show`: all that is known of one session, who says so, and how old that is.
 
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::cli::Show;
-use crate::find::{Candidate, find};
+use crate::find::{Candidate, Found, find};
 use crate::ls::retention::Retention;
 use crate::roster::{self, Listed, Servers, past};
 use crate::screen::Screen;
 use crate::session::Moment;
+use crate::text::shown;
 use crate::transcript::{Facts, Reader, Session};
 use crate::{paths, registry};
 
@@ -19,13 +21,43 @@ mod sources;
 use report::Report;
 
 pub fn run(options: &Show) -> Result<()> {
-    let roster = roster::read(Servers::All);
-    let candidate = find(&options.id, &roster).one(&options.id)?;
-    let known = Known::read(candidate, roster.read_at);
+    let (candidate, read_at) = candidate(&options.id)?;
+    if options.directory {
+        return print_directory(&candidate);
+    }
+    let known = Known::read(candidate, read_at);
     let text = sources::report(&known).text(Screen::of_stdout());
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
+}
+
+/// Other servers are asked only for what this one does not have: one of them may hang.
+fn candidate(asked: &str) -> Result<(Candidate, Moment)> {
+    let near = roster::read(Servers::Current);
+    if let Found::One(candidate) = find(asked, &near)
+        && !candidate.listed.is_empty()
+        && candidate.listed.iter().all(|listed| listed.pane.is_some())
+    {
+        return Ok((*candidate, near.read_at));
+    }
+    let roster = roster::read(Servers::All);
+    Ok((find(asked, &roster).one(asked)?, roster.read_at))
+}
+
+/// For a shell that goes there. Bytes that are no text are printed as they are.
+fn print_directory(candidate: &Candidate) -> Result<()> {
+    let listed = candidate.listed.iter().find_map(|listed| listed.directory.clone());
+    let told = || past::read_one(candidate.files.first()?, &mut Reader::new())?.directory;
+    let Some(directory) = listed.or_else(told) else {
+        let id = candidate.id.short();
+        bail!("nothing tells the directory of session {id}\nTry: cld resume {id}");
+    };
+    if directory.as_os_str().as_bytes().contains(&0) || !directory.is_absolute() {
+        bail!("{} is no directory", shown(&directory));
+    }
+    let line = [directory.as_os_str().as_bytes(), b"\n"].concat();
+    Ok(io::stdout().write_all(&line)?)
 }
 
 /// Everything that is shown, before it is put into words.

@@ -7,8 +7,7 @@
 use std::io::{self, IsTerminal, Read, Write};
 
 use anyhow::Result;
-use dialoguer::FuzzySelect;
-use dialoguer::console::{Style, Term};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
 use crate::error::Stop;
@@ -25,10 +24,26 @@ pub fn can_show_tmux() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// How many columns a row of a question may have.
-pub fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
-    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+/// The path of the terminal, where there is one.
+pub fn name() -> Option<String> {
+    let name = rustix::termios::ttyname(io::stdin(), Vec::new()).ok()?;
+    name.into_string().ok()
+}
+
+/// Prints the answer to a command.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// Whether nobody reads standard output any more, as when `head` has seen enough.
+pub fn is_reader_gone() -> bool {
+    let out = io::stdout();
+    let mut polled = [PollFd::new(&out, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let is_ready = rustix::event::poll(&mut polled, Some(&now)).is_ok_and(|ready| ready > 0);
+    is_ready && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// Says something that is no answer to the command itself.
@@ -65,37 +80,6 @@ pub fn choose(question: &str, rows: &[String]) -> Result<usize> {
         if matches!(&*answer, "" | "q" | "n") {
             return Err(Stop::Declined.into());
         }
-    }
-}
-
-/// Lets the person find one of many rows by typing parts of it. Two columns of each row are taken
-/// by the mark of the chosen one.
-pub fn pick(question: &str, rows: &[String]) -> Result<usize> {
-    let terminal =
-        Term::read_write_pair_with_style(io::stdin(), KeepsCursor, Style::new().for_stderr());
-    let picker = FuzzySelect::new().with_prompt(question).items(rows).default(0).report(false);
-    let picked = picker.interact_on_opt(&terminal).map_err(|dialoguer::Error::IO(error)| error)?;
-    picked.ok_or_else(|| Stop::Declined.into())
-}
-
-/// Ctrl+C ends the program inside the picker, which would leave the cursor hidden. So it is not
-/// hidden in the first place.
-#[derive(Debug)]
-struct KeepsCursor;
-
-impl Write for KeepsCursor {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes == b"\x1b[?25l" { Ok(bytes.len()) } else { io::stderr().write(bytes) }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
-    }
-}
-
-impl std::os::fd::AsRawFd for KeepsCursor {
-    fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        io::stderr().as_raw_fd()
     }
 }
 

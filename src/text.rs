@@ -47,6 +47,22 @@ pub fn shown(path: &Path) -> String {
     text
 }
 
+/// JSON may hold characters that act on a terminal; written as escapes they mean the same.
+pub fn harmless_json(json: &str) -> String {
+    let mut plain = String::with_capacity(json.len());
+    for character in json.chars() {
+        if is_unsafe(character) {
+            let mut units = [0; 2];
+            for unit in character.encode_utf16(&mut units) {
+                plain.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            plain.push(character);
+        }
+    }
+    plain
+}
+
 /// A path with `~` for the home directory.
 pub fn from_home(path: &Path, home: Option<&Path>) -> PathBuf {
     let below =
@@ -132,6 +148,14 @@ mod tests {
         assert_eq!(one_line("abcdefgh", 6), "abc…");
         assert_eq!(one_line_end("abcdefgh", 6), "…fgh");
         assert_eq!(one_line("ééééé", 7), "éé…");
+    }
+
+    #[test]
+    fn harmful_characters_are_escaped_and_mean_the_same() {
+        let text = "/a\u{9b}31m\u{202e}\u{7f}\n\u{e0041}é";
+        let json = harmless_json(&serde_json::to_string(text).unwrap());
+        assert!(!json.chars().any(is_unsafe), "{json:?}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 
     proptest! {

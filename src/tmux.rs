@@ -1,21 +1,24 @@
 //! The only door to tmux: which server, what is sent, and how long it may take.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::session::PaneId;
 
 mod list;
+mod look;
 mod servers;
 
-pub use list::{Asked, Listing, Pane, ask_for_panes};
+pub use list::{Asked, Client, Contents, Listing, Pane, ask_for_panes};
+pub use look::{Look, Viewer, look};
 pub use servers::{list_each, sockets_in};
 
 /// tmux sends a whole request as one message of at most 16 kB.
@@ -69,13 +72,13 @@ pub struct Inside {
     pub pane: Option<PaneId>,
 }
 
-/// Makes the terminal of this process show a pane; comes back only with the reason why it cannot.
+/// Runs a batch that makes the terminal of this process a client; comes back only with the reason
+/// why it cannot.
 #[expect(clippy::disallowed_methods, reason = "this module is the door to tmux")]
-pub fn attach(program: &Path, socket: &Path, pane: PaneId) -> io::Error {
-    let pane = pane.to_string();
+pub fn become_client(program: &Path, socket: &Path, batch: &Batch) -> io::Error {
     let mut command = Command::new(program);
     // Inside of one tmux, another one refuses to be shown unless it is told that this is meant.
-    command.env_remove("TMUX").arg("-S").arg(socket).args(["attach-session", "-t", &pane]);
+    command.env_remove("TMUX").arg("-S").arg(socket).args(batch.words());
     command.exec()
 }
 
@@ -86,8 +89,17 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// A single command.
+    pub fn of(command: &[&str]) -> Self {
+        Self { commands: vec![command.iter().map(|word| (*word).to_owned()).collect()] }
+    }
+
     pub fn push<const N: usize>(&mut self, command: [&str; N]) {
-        self.commands.push(command.map(str::to_owned).into());
+        self.push_words(&command);
+    }
+
+    pub fn push_words(&mut self, command: &[&str]) {
+        self.commands.push(command.iter().map(|word| (*word).to_owned()).collect());
     }
 
     /// The words as tmux has to get them: commands joined by a lone `;`, and a `;` at the end of
@@ -116,6 +128,13 @@ pub enum Answer {
     NotStarted(io::Error),
 }
 
+/// How a request ended, whatever was printed.
+enum Ended {
+    Done,
+    Refused,
+    TimedOut,
+}
+
 /// A batch that tmux is working on.
 #[derive(Debug)]
 pub struct Request {
@@ -127,66 +146,122 @@ pub struct Request {
 
 impl Server {
     pub fn run(&self, batch: &Batch, deadline: Instant) -> Answer {
-        let words = batch.words();
-        if words.iter().map(|word| word.len() + 1).sum::<usize>() > LONGEST_REQUEST {
-            return Answer::TooLong;
-        }
-        match Request::start(&self.program, &self.socket, &words, deadline) {
-            Ok(request) => request.finish(),
-            Err(error) => Answer::NotStarted(error),
+        run(&self.program, &self.socket, batch, deadline)
+    }
+
+    /// Does something else while tmux works.
+    pub fn run_while(&self, batch: &Batch, deadline: Instant, meanwhile: impl FnOnce()) -> Answer {
+        match Request::start(&self.program, &self.socket, batch, &[], deadline) {
+            Ok(request) => {
+                meanwhile();
+                request.finish()
+            }
+            Err(answer) => answer,
         }
     }
 }
 
+pub fn run(program: &Path, socket: &Path, batch: &Batch, deadline: Instant) -> Answer {
+    run_with_input(program, socket, batch, &[], deadline)
+}
+
+/// Runs a batch in which a command reads standard input.
+pub fn run_with_input(
+    program: &Path,
+    socket: &Path,
+    batch: &Batch,
+    input: &[u8],
+    deadline: Instant,
+) -> Answer {
+    match Request::start(program, socket, batch, input, deadline) {
+        Ok(request) => request.finish(),
+        Err(answer) => answer,
+    }
+}
+
 impl Request {
-    #[expect(clippy::disallowed_methods, reason = "this module is the door to tmux")]
+    /// Or what became of it already.
     fn start(
         program: &Path,
         socket: &Path,
+        batch: &Batch,
+        input: &[u8],
+        deadline: Instant,
+    ) -> Result<Self, Answer> {
+        let words = batch.words();
+        if words.iter().map(|word| word.len() + 1).sum::<usize>() > LONGEST_REQUEST {
+            return Err(Answer::TooLong);
+        }
+        Self::spawn(program, socket, &words, input, deadline).map_err(Answer::NotStarted)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this module is the door to tmux")]
+    fn spawn(
+        program: &Path,
+        socket: &Path,
         words: &[String],
+        input: &[u8],
         deadline: Instant,
     ) -> io::Result<Self> {
         // A socket pair instead of pipes: its end tells that tmux is gone, and unlike a pipe it
         // can be read with a time limit. Standard output and error share it.
         let (output, childs) = UnixStream::pair()?;
         let childs = OwnedFd::from(childs);
-        let child = Command::new(program)
+        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let mut child = Command::new(program)
             .args(["-u", "-S"])
             .arg(socket)
             .args(words)
-            // tmux copies its environment to the server, one message per variable.
+            // tmux copies its environment to the server, one message per variable. Without these
+            // it would look up the user and the time zone, which nothing here needs.
             .env_clear()
-            .stdin(Stdio::null())
+            .envs([("HOME", "/"), ("SHELL", "/bin/sh"), ("TZ", "UTC0")])
+            .stdin(stdin)
             .stdout(childs.try_clone()?)
             .stderr(childs)
             .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let input = input.to_vec();
+            // A client that ends early, at a guard for instance, has no use for the rest.
+            thread::Builder::new().spawn(move || stdin.write_all(&input))?;
+        }
         Ok(Self { child, output, deadline, longest_answer: LONGEST_ANSWER })
     }
 
-    fn finish(mut self) -> Answer {
+    fn finish(self) -> Answer {
         let mut printed = Vec::new();
-        if self.read_until_closed(&mut printed).is_err() {
-            // A stopped server never answers. The client is ours to end; the server is not.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-            return Answer::TimedOut;
-        }
-        let printed = String::from_utf8_lossy(&printed).into_owned();
-        match self.child.wait() {
-            Ok(status) if status.success() => Answer::Done(printed),
-            _ => Answer::Refused(printed),
+        match self.read(|piece| printed.extend_from_slice(piece)) {
+            Ended::TimedOut => Answer::TimedOut,
+            Ended::Done => Answer::Done(String::from_utf8_lossy(&printed).into_owned()),
+            Ended::Refused => Answer::Refused(String::from_utf8_lossy(&printed).into_owned()),
         }
     }
 
-    fn read_until_closed(&mut self, printed: &mut Vec<u8>) -> io::Result<()> {
+    /// Hands on what tmux prints as it comes, so that work on it goes on while tmux does.
+    fn read(mut self, take: impl FnMut(&[u8])) -> Ended {
+        if self.read_until_closed(take).is_err() {
+            // A stopped server never answers. The client is ours to end; the server is not.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            return Ended::TimedOut;
+        }
+        match self.child.wait() {
+            Ok(status) if status.success() => Ended::Done,
+            _ => Ended::Refused,
+        }
+    }
+
+    fn read_until_closed(&mut self, mut take: impl FnMut(&[u8])) -> io::Result<()> {
         let mut piece = [0; 16 * 1024];
+        let mut taken = 0;
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             self.output.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
             match self.output.read(&mut piece) {
                 Ok(0) => return Ok(()),
-                Ok(length) if printed.len() as u64 <= self.longest_answer => {
-                    printed.extend_from_slice(&piece[..length]);
+                Ok(length) if taken <= self.longest_answer => {
+                    taken += length as u64;
+                    take(&piece[..length]);
                 }
                 Ok(_) => return Err(io::ErrorKind::FileTooLarge.into()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -194,6 +269,13 @@ impl Request {
             }
         }
     }
+}
+
+/// From `3.3a` or `next-3.8`; nothing for names such as `openbsd-7.6`, which has its own count.
+pub fn version_number(name: &str) -> Option<(u32, u32)> {
+    let (major, minor) = name.strip_prefix("next-").unwrap_or(name).split_once('.')?;
+    let digits = minor.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((major.parse().ok()?, digits.parse().ok()?))
 }
 
 fn escaped(word: &str) -> String {

@@ -14,11 +14,12 @@ use crate::error::FAILED;
 use crate::program::Program;
 use crate::screen::Screen;
 use crate::text::{one_line, shown};
-use crate::{claude, hook, paths, setup};
+use crate::{claude, config, hook, paths, setup};
 
 mod check;
 mod places;
 mod registered;
+mod tabs;
 mod trial;
 mod version;
 
@@ -62,6 +63,8 @@ fn examine(fix: bool) -> Result<Vec<Check>> {
     }
     checks.extend(project(&found)?);
     checks.extend(registered::managed(&paths::managed_settings_dir()));
+    checks.extend(tabs::checks(fix));
+    checks.extend(configuration());
     let hooks = hooks(&found);
     if let (Some(version), false) = (tmux_version, hooks.is_empty()) {
         let hidden_environment = version >= version::HIDDEN_ENVIRONMENT;
@@ -70,6 +73,7 @@ fn examine(fix: bool) -> Result<Vec<Check>> {
     checks.extend(collector());
     checks.extend(paths::state_dir().map(|dir| places::state(&dir, fix)).unwrap_or_default());
     checks.extend(places::sockets(&paths::tmux_socket_dir(), fix));
+    checks.extend(completion());
     Ok(checks)
 }
 
@@ -162,6 +166,38 @@ fn tmux() -> (Check, Option<(u32, u32)>) {
             (Check::error("tmux", message, "install tmux 3.2 or later"), None)
         }
     }
+}
+
+/// What is wrong with cld's own configuration; nothing is said where there is none.
+fn configuration() -> Vec<Check> {
+    let problems = config::problems();
+    if problems.is_empty() {
+        let file = paths::config_file().filter(|file| file.exists());
+        return file.map(|file| Check::ok("config", shown(&file))).into_iter().collect();
+    }
+    let check = |problem: &String| {
+        Check::warn("config", one_line(problem, 400), "see `cld config show` for what is in use")
+    };
+    problems.iter().map(check).collect()
+}
+
+/// Whether the login shell completes what is typed after `cld`, as far as its files tell.
+fn completion() -> Option<Check> {
+    let shell = paths::login_shell()?;
+    let startup = paths::startup_file(&shell)?;
+    let text = fs::read(&startup).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let says =
+        ["cld init", "cld' init", "cld completions"].iter().any(|words| text.contains(words));
+    let installed = paths::completion_files(&shell).into_iter().find(|file| file.exists());
+    Some(match installed.or(says.then_some(startup)) {
+        Some(file) => Check::ok("completion", format!("{shell} has it from {}", shown(&file))),
+        None => Check::warn(
+            "completion",
+            format!("{shell} does not complete ids and options of cld"),
+            "run `cld setup --shell`",
+        ),
+    })
 }
 
 fn collector() -> Option<Check> {

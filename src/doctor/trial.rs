@@ -122,8 +122,18 @@ impl Ground {
         let mut program = Program::new(&self.tmux, &["-u", "-f", "/dev/null", "-S"]);
         program.arguments.push(self.socket().into_os_string());
         program.arguments.extend(arguments.iter().map(OsString::from));
-        program.environment = vec![("TMUX", None), ("TMUX_PANE", None)];
+        // What the server starts by itself, such as a notification, leaves no trace either.
+        let state = Some(self.dir.clone().into_os_string());
+        program.environment = vec![("TMUX", None), ("TMUX_PANE", None), ("XDG_STATE_HOME", state)];
+        program.environment.extend(self.apart());
         program.run(TMUX_LIMIT)
+    }
+
+    /// What is tried out is not to be seen in the log or by a hub, and nobody is to be told of it:
+    /// that is configured, and also done by programs that the server starts.
+    fn apart(&self) -> [(&'static str, Option<OsString>); 3] {
+        let dir = || Some(self.dir.clone().into_os_string());
+        [("XDG_STATE_HOME", dir()), ("XDG_CONFIG_HOME", dir()), ("CLAUDE_HUB_COLLECTOR_URL", None)]
     }
 
     /// The time it took, or what was wrong with it.
@@ -138,10 +148,8 @@ impl Ground {
             ("CLAUDECODE", set("1")),
             ("CLAUDE_CODE_ENTRYPOINT", set("cli")),
             ("CLAUDE_CODE_SESSION_ATTENDED", set("1")),
-            // What is tried out should not be seen in the log or by a hub.
-            ("XDG_STATE_HOME", Some(self.dir.clone().into_os_string())),
-            ("CLAUDE_HUB_COLLECTOR_URL", None),
         ];
+        program.environment.extend(self.apart());
         let finished = match program.run(HOOK_LIMIT) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 return Err(format!("did not end within {} s", HOOK_LIMIT.as_secs()));

@@ -11,6 +11,13 @@ const PANE_OPTIONS: (u32, u32) = (3, 0);
 /// The first tmux with a hidden environment, which the hook writes to without a redraw.
 pub(super) const HIDDEN_ENVIRONMENT: (u32, u32) = (3, 2);
 
+/// What later versions do better for cld.
+const LATER: [((u32, u32), &str); 3] = [
+    ((3, 3), "shows a message to every client"),
+    ((3, 4), "tells a terminal in front from one behind"),
+    ((3, 6), "shows messages without holding up the panes"),
+];
+
 /// `printed` by `claude --version`, at a path.
 pub(super) fn claude(printed: &str, path: &str) -> Check {
     let number = printed.split_ascii_whitespace().next().unwrap_or_default();
@@ -47,16 +54,26 @@ pub(super) fn tmux(printed: &str) -> Check {
             format!("{name} redraws its clients on every event, it has no hidden environment"),
             "install tmux 3.2 or later",
         ),
-        Some(_) => Check::ok("tmux", name),
+        Some(found) => {
+            let missing: Vec<String> = LATER
+                .into_iter()
+                .filter(|(since, _)| found < *since)
+                .map(|((major, minor), what)| format!("{major}.{minor} {what}"))
+                .collect();
+            Check::ok(
+                "tmux",
+                match missing.is_empty() {
+                    true => name.to_owned(),
+                    false => format!("{name}; {}", missing.join(", ")),
+                },
+            )
+        }
     }
 }
 
 /// From `tmux 3.3a`, `tmux next-3.8` or `tmux openbsd-7.6`, which has its own count.
 pub(super) fn tmux_version(printed: &str) -> Option<(u32, u32)> {
-    let name = printed.strip_prefix("tmux ")?.trim();
-    let (major, minor) = name.strip_prefix("next-").unwrap_or(name).split_once('.')?;
-    let digits = minor.split(|c: char| !c.is_ascii_digit()).next()?;
-    Some((major.parse().ok()?, digits.parse().ok()?))
+    crate::tmux::version_number(printed.strip_prefix("tmux ")?.trim())
 }
 
 fn triple(text: &str) -> Option<(u32, u32, u32)> {
@@ -83,6 +100,14 @@ mod tests {
         ] {
             assert_eq!(claude(printed, "/usr/bin/claude").level, level, "{printed}");
         }
+    }
+
+    #[test]
+    fn what_a_tmux_lacks_is_told() {
+        let said = |printed| tmux(printed).message;
+        assert!(said("tmux 3.2a").starts_with("3.2a; 3.3 shows a message to every client, 3.4 "));
+        assert!(said("tmux 3.5a").starts_with("3.5a; 3.6 shows messages"));
+        assert_eq!(said("tmux 3.6b"), "3.6b");
     }
 
     #[test]

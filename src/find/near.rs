@@ -2,6 +2,7 @@
 
 use crate::roster::Listed;
 use crate::session::SessionId;
+use crate::spelling::distance;
 
 use super::{Candidate, comparable};
 
@@ -33,39 +34,9 @@ pub(super) fn titles(wanted: &str, all: &[&Listed], most: usize) -> Vec<SessionI
     scored.into_iter().take(most).map(|(_, id)| id.clone()).collect()
 }
 
-/// How many letters have to be changed, added or taken away to get from one to the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (column, same) in other.iter().map(|c| *c == letter).enumerate() {
-            let changed = diagonal + usize::from(!same);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_distance_counts_changed_added_and_missing_letters() {
-        for (one, other, expected) in [
-            ("", "", 0),
-            ("abc", "", 3),
-            ("", "abc", 3),
-            ("abc", "abc", 0),
-            ("abc", "abd", 1),
-            ("kitten", "sitting", 3),
-            ("flaw", "lawn", 2),
-        ] {
-            assert_eq!(distance(one, other), expected, "{one:?} {other:?}");
-        }
-    }
 
     #[test]
     fn ids_that_begin_alike_come_first() {

@@ -1,9 +1,10 @@
 //! Changes in, one tmux batch out. Pure.
 //!
 //! The batch does not know the state of the pane. Nearly every event is the newest its pane has
-//! seen, and its batch just says so and sets what follows; the tmux server refuses it when that is
-//! not true. The batch for a late event is careful instead: there the server compares, with
-//! formats, the event's moment with the [registers](super::registers) of the pane.
+//! seen, in the session and the window of the one before; its batch just says so and sets what
+//! follows, and the tmux server refuses it when that is not true. The careful batch takes nothing
+//! for granted: there the server compares, with formats, the event's moment with the
+//! [registers](super::registers) of the pane.
 //!
 //! Data never becomes part of a format or of a command string. It is *staged*: stored as it is,
 //! and formats only name the place. What does stand in formats and strings here is written by
@@ -11,10 +12,11 @@
 
 use crate::pane::{
     ACTIVITY, ASKING, ATTENTION, BACKGROUND, CONFIG_DIR, FINISHED, LATEST_HOOK_EVENT,
-    LATEST_HOOK_TIME, PID, PID_START, SESSION_DIR, SESSION_ID, SESSION_ID_SET_ON, STATUS, TITLE,
-    TRANSCRIPT, WINDOW_STATE, without_separator,
+    LATEST_HOOK_TIME, PID, PID_START, SESSION_DIR, SESSION_ID, SESSION_ID_SET_ON, SOON, STATUS,
+    TITLE, TRANSCRIPT, WINDOW_STATE, without_separator,
 };
-use crate::session::{Activity, Agent, Call, Moment, Status, TurnEnd};
+use crate::session::{Activity, Agent, Call, Moment, Status, TurnEnd, WaitKind};
+use crate::tabs::{self, Vocabulary};
 use crate::tmux::{Batch, Place};
 
 use super::format::{all, any, choose, equal};
@@ -28,18 +30,46 @@ pub(super) const REFUSED: &str = "cld-refused";
 /// All is remembered, and there is nothing new to show.
 pub(super) const HIDDEN: &str = "cld-hidden";
 
-/// A letter for what each pane of the window shows: waiting, running, or nothing.
-const PANE_STATES: &str = "#{P:#{?#{@meta.claude.asking}#{@meta.claude.finished},\
-    #{?#{@claude-attn},w,},#{?#{==:#{@meta.claude.activity},running},r,}}}";
+/// How the person wants to be shown what a batch says.
+#[derive(Debug)]
+pub struct Manner {
+    pub words: Vocabulary,
+    /// The kinds of waits that are told of when nobody looks.
+    pub notified: Vec<WaitKind>,
+    /// How long the end of a turn has to last before it is shown.
+    pub debounce_ms: u64,
+}
+
+/// What a batch takes for granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// The event is the newest, its session is the one the pane names, and the pane is still in the
+    /// window where its last event found it. So it is nearly always.
+    Usual,
+    /// The event is the newest and begins a session, maybe the first one of this server.
+    First,
+    /// Nothing; `define` tells the server the formats too.
+    Careful { define: bool },
+}
 
 /// Every command stands in the batch itself. The commands inside an `if` that comes true would be
-/// easier to skip, but tmux 3.2 to 3.7 never frees those.
-pub(super) fn batch(changes: &[Change], place: &Place, began: Moment, order: Order) -> Batch {
+/// easier to skip, but tmux 3.2 to 3.7 never frees those; so that is for what is rare.
+pub(super) fn batch(
+    changes: &[Change],
+    place: &Place,
+    began: Moment,
+    plan: Plan,
+    manner: &Manner,
+) -> Batch {
+    let order = match plan {
+        Plan::Usual | Plan::First => Order::Newest,
+        Plan::Careful { .. } => Order::Late,
+    };
     let registers = Registers::new(place, began, order);
-    let wrong_server = format!("#{{!=:#{{pid}},{}}}", place.server.pid);
-    let refused = any(&[wrong_server, registers.is_late()]);
-    let mut script = Script { registers: &registers, batch: Batch::default() };
-    script.end_if(&refused, REFUSED);
+    let can_delay = place.server.hidden_environment;
+    let mut script =
+        Script { registers: &registers, manner, plan, can_delay, batch: Batch::default() };
+    script.begin(changes, place.server.pid);
     for (register, data) in staged(changes, &registers) {
         registers.stage(&mut script.batch, register, &data);
     }
@@ -122,10 +152,54 @@ fn hides(changes: &[Change], registers: &Registers) -> Option<String> {
 
 struct Script<'a> {
     registers: &'a Registers,
+    manner: &'a Manner,
+    plan: Plan,
+    /// Since 3.2 tmux can start something later, so that nothing waits for the start.
+    can_delay: bool,
     batch: Batch,
 }
 
 impl Script<'_> {
+    /// Refuses what the plan takes for granted where it is not so, and prepares the window.
+    fn begin(&mut self, changes: &[Change], server: u32) {
+        let (registers, pane) = (self.registers, &self.registers.pane);
+        let defines = matches!(self.plan, Plan::First | Plan::Careful { define: true });
+        let condition = match self.plan {
+            Plan::Usual => any(&[self.is_unusual(changes, server), registers.is_late()]),
+            _ => any(&[format!("#{{!=:#{{pid}},{server}}}"), registers.is_late()]),
+        };
+        let command = if defines { "if" } else { self.manner.words.word() };
+        self.batch.push([command, "-F", "-t", pane, &condition, REFUSED]);
+        if defines {
+            self.manner.words.define(&mut self.batch);
+        }
+        if self.plan != Plan::Usual {
+            self.manner.words.take_over(&mut self.batch, pane);
+            registers.set(&mut self.batch, "window", "#{window_id}");
+        }
+    }
+
+    /// Whether the server, the window or the session is not the one of the events before.
+    fn is_unusual(&self, changes: &[Change], server: u32) -> String {
+        let window = format!("#{{?#{{{WINDOW_STATE}}},#{{window_id}},}}");
+        let mut found = format!("#{{pid}} {window}");
+        let mut usual = format!("{server} {}", self.registers.read("window"));
+        for change in changes {
+            match change {
+                Change::Session { id, .. } => {
+                    found.push_str(&format!(" #{{{SESSION_ID}}}"));
+                    usual.push_str(&format!(" {}", id.as_str()));
+                }
+                Change::Identity(Identity { claude: Some(claude), .. }) => {
+                    found.push_str(&format!(" #{{{PID}}} #{{{PID_START}}}"));
+                    usual.push_str(&format!(" {} {}", claude.pid, claude.started));
+                }
+                _ => {}
+            }
+        }
+        format!("#{{!=:{found},{usual}}}")
+    }
+
     /// Ends the batch here, with an error that names `how`, when the condition comes true.
     fn end_if(&mut self, condition: &str, how: &str) {
         self.batch.push(["if", "-F", "-t", &self.registers.pane, condition, how]);
@@ -160,10 +234,12 @@ impl Script<'_> {
     }
 
     /// Prints the open dialogs without their text. An event that ends the dialogs of one call or
-    /// agent does not know whether there were any, and the journal wants to know.
+    /// agent does not know whether there were any, and the journal wants to know. Rarely there are,
+    /// and printing takes its time.
     fn print_dialogs(&mut self) {
-        let heads = format!("#{{s/ [^|]*//:{ASKING}}}");
-        self.batch.push(["display-message", "-p", "-t", &self.registers.pane, &heads]);
+        let (pane, asking) = (&self.registers.pane, format!("#{{{ASKING}}}"));
+        let print = format!("display-message -p -t {pane} '#{{s/ [^|]*//:{ASKING}}}'");
+        self.batch.push(["if", "-F", "-t", pane, &asking, &print]);
     }
 
     /// Sets the options that follow.
@@ -188,26 +264,67 @@ impl Script<'_> {
         if ends || asks || changes.iter().any(|c| matches!(c, Change::Status(_))) {
             self.set(STATUS, &status(changes, self.registers));
         }
-        self.show_window();
+        if self.plan != Plan::Usual || changes.iter().any(shows_in_window) {
+            let leaves_to_theme = self.manner.words.leaves_to_theme();
+            tabs::show(&mut self.batch, &self.registers.pane, leaves_to_theme);
+        }
         if changes.contains(&Change::Status(Status::Removed)) {
             self.remove_status();
+        }
+        if changes.iter().any(|change| self.debounces(change)) {
+            self.settle_later();
         }
     }
 
     /// Asks for attention when a wait opens that was not open before.
     fn attend(&mut self, change: &Change) {
-        let (over, again) = match change {
-            Change::Ask { agent, call, .. } => {
-                (dialog_is_over(*agent, *call, self.registers), is_asking(*agent, *call))
-            }
-            Change::Finish { turn, .. } => {
+        let (over, again, kind) = match change {
+            Change::Ask { agent, call, kind, .. } => (
+                dialog_is_over(*agent, *call, self.registers),
+                is_asking(*agent, *call),
+                WaitKind::Dialog(*kind),
+            ),
+            Change::Finish { turn, how, .. } => {
                 let known = equal(&self.registers.read("turn"), &turn.to_string());
-                (turn_is_over(self.registers), choose(&format!("#{{{FINISHED}}}"), &known, "0"))
+                let again = choose(&format!("#{{{FINISHED}}}"), &known, "0");
+                (turn_is_over(self.registers), again, WaitKind::Turn(*how))
             }
             _ => return,
         };
         let same = format!("#{{{ATTENTION}}}");
-        self.set(ATTENTION, &choose(&over, &same, &choose(&again, &same, "1")));
+        let wanted = match self.debounces(change) {
+            true => choose(&equal(&same, "1"), "1", SOON),
+            false => {
+                self.notify(kind, &any(&[over.clone(), again.clone()]));
+                "1".to_owned()
+            }
+        };
+        self.set(ATTENTION, &choose(&over, &same, &choose(&again, &same, &wanted)));
+    }
+
+    /// Has somebody told of a wait that opens now, if nobody looks.
+    fn notify(&mut self, kind: WaitKind, is_open: &str) {
+        if !self.manner.notified.contains(&kind) {
+            return;
+        }
+        let pane = &self.registers.pane;
+        let unseen = choose(is_open, "0", &choose(&tabs::is_seen(), "0", "1"));
+        // The server takes its time to start a process, and Claude waits for the server.
+        let start = tabs::start(&format!("notify {pane}"), self.can_delay.then_some(10));
+        self.batch.push(["if", "-F", "-t", pane, &unseen, &start]);
+    }
+
+    fn debounces(&self, change: &Change) -> bool {
+        self.can_delay && self.manner.debounce_ms > 0 && matches!(change, Change::Finish { .. })
+    }
+
+    /// Looks again, after a while, whether the end of a turn was one.
+    fn settle_later(&mut self) {
+        let pane = &self.registers.pane;
+        let soon = format!("#{{==:#{{{ATTENTION}}},{SOON}}}");
+        let settle = format!("settle {pane} {}", self.registers.began);
+        let start = tabs::start(&settle, Some(self.manner.debounce_ms));
+        self.batch.push(["if", "-F", "-t", pane, &soon, &start]);
     }
 
     /// Attention is over with the last open wait.
@@ -287,7 +404,9 @@ impl Script<'_> {
                 self.set_if_own("newest", LATEST_HOOK_TIME, &seconds);
             }
             Change::Session { id, set_on } => {
-                self.set_if_own("session", SESSION_ID, id.as_str());
+                if self.plan != Plan::Usual {
+                    self.set_if_own("session", SESSION_ID, id.as_str());
+                }
                 self.set_if_own("session", SESSION_ID_SET_ON, set_on);
             }
             Change::Directory(directory) => {
@@ -301,7 +420,7 @@ impl Script<'_> {
     }
 
     fn name_identity(&mut self, identity: &Identity) {
-        if let Some(claude) = &identity.claude {
+        if let Some(claude) = identity.claude.as_ref().filter(|_| self.plan != Plan::Usual) {
             self.set_if_own("session", PID, &claude.pid.to_string());
             self.set_if_own("session", PID_START, &claude.started);
         }
@@ -313,13 +432,6 @@ impl Script<'_> {
                 self.copy_if_own("session", option, register, value);
             }
         }
-    }
-
-    fn show_window(&mut self) {
-        let state = format!(
-            "#{{?#{{m:*w*,{PANE_STATES}}},waiting,#{{?#{{m:*r*,{PANE_STATES}}},running,idle}}}}"
-        );
-        self.batch.push(["set", "-wF", "-t", &self.registers.pane, WINDOW_STATE, &state]);
     }
 
     fn remove_status(&mut self) {
@@ -412,12 +524,21 @@ fn register_word(activity: Activity) -> &'static str {
     }
 }
 
+/// Whether the tab of the window may look different after a change.
+fn shows_in_window(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::Activity(_) | Change::End(_) | Change::Ask { .. } | Change::Finish { .. }
+    )
+}
+
 fn is_asking(agent: Agent, call: Call) -> String {
     format!("#{{m/r:[|]{agent}[.]{call}[.],#{{{ASKING}}}}}")
 }
 
-/// A prompt or the end of a turn goes into the journal anyway.
-fn prints_dialogs(changes: &[Change]) -> bool {
+/// Whether the server may print which dialogs were open, for the journal. A prompt or the end of a
+/// turn goes into it anyway.
+pub(super) fn prints_dialogs(changes: &[Change]) -> bool {
     changes.iter().any(|change| match change {
         Change::Latest { folds, .. } => *folds,
         Change::End(scope) => matches!(scope, Scope::Call(..) | Scope::Agent(Agent::Sub(_))),

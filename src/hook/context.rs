@@ -13,7 +13,7 @@ use super::event::{Text, Tool};
 const LIMIT: usize = 512;
 
 /// `Bash: rm -rf build`, `Edit: src/main.rs`, a question with its options, the start of a plan.
-pub(super) fn of_tool(tool: &Tool<'_>) -> String {
+pub(crate) fn of_tool(tool: &Tool<'_>) -> String {
     let input = tool.input.map_or("", RawValue::get);
     let known = serde_json::from_str::<Input<'_>>(input).unwrap_or_default();
     let line = match &*tool.name {
@@ -34,7 +34,7 @@ pub(super) fn of_message(message: Option<&str>) -> String {
 }
 
 /// The end of what Claude said, where the question or the result stands.
-pub(super) fn of_last_words(message: Option<&str>) -> String {
+pub(crate) fn of_last_words(message: Option<&str>) -> String {
     one_line_end(message.unwrap_or_default(), LIMIT)
 }
 

@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use crate::session::Moment;
 use crate::shell::quoted;
+use crate::tabs::Vocabulary;
 use crate::text::one_line;
 use crate::tmux::{Answer, Batch, Place};
-use crate::{clock, paths, process};
+use crate::{clock, config, paths, process};
 
 mod batch;
-mod context;
+pub(crate) mod context;
 pub mod event;
 mod format;
 mod forward;
@@ -26,10 +27,10 @@ mod report;
 mod stdin;
 pub mod transition;
 
-use batch::{HIDDEN, REFUSED, batch};
+pub use batch::Manner;
+use batch::{HIDDEN, Plan, REFUSED, batch, prints_dialogs};
 use event::{Event, Kind, Malformed};
 use forward::Collector;
-use registers::Order;
 use report::Report;
 use stdin::Payload;
 use transition::{Change, Facts, Process, transition};
@@ -37,7 +38,11 @@ use transition::{Change, Facts, Process, transition};
 /// Claude writes a payload in one go; whoever keeps the pipe open longer is not Claude.
 const STDIN_LIMIT: Duration = Duration::from_secs(3);
 const TMUX_LIMIT: Duration = Duration::from_millis(300);
+const LONGEST_PROGRAM: usize = 256;
 const FORWARD_LIMIT: Duration = Duration::from_secs(2);
+
+/// What the commands of tmux say of a pane that does not exist.
+const NO_PANE: [&str; 2] = ["can't find pane", "no such pane"];
 
 pub fn run() {
     // A panic would print, and end with a code that Claude shows to the person.
@@ -96,13 +101,32 @@ fn update_pane(payload: &[u8], report: &mut Report) -> String {
     if changes.is_empty() {
         return "nested session, pane left alone".to_owned();
     }
-    match apply(&changes, &place, report.began()) {
+    // What is written down may hang on what tmux prints; and a session has not been closed where the
+    // whole server is gone: then `cld restore` may want it back.
+    let needs_answer = prints_dialogs(&changes) || matches!(event.kind, Kind::SessionEnd);
+    let write_early = || {
+        if !needs_answer {
+            report.journal(&changes, "");
+        }
+    };
+    match apply(&changes, &place, report.began(), write_early) {
         Answer::Done(printed) => {
-            report.journal(&changes, &printed);
+            if needs_answer {
+                report.journal(&changes, &printed);
+            }
             "applied".to_owned()
         }
         Answer::Refused(printed) if printed.contains(REFUSED) => {
             "another tmux server has this socket".to_owned()
+        }
+        // The pane of a session that was closed is gone before the session can say good-bye.
+        Answer::Refused(printed)
+            if matches!(event.kind, Kind::SessionEnd)
+                && NO_PANE.iter().any(|words| printed.contains(words))
+                && process::exists(place.server.pid) =>
+        {
+            report.journal(&changes, "");
+            "pane is gone".to_owned()
         }
         Answer::Refused(printed) => format!("tmux said {:?}", one_line(&printed, 80)),
         Answer::TimedOut => "tmux did not answer in time".to_owned(),
@@ -111,13 +135,20 @@ fn update_pane(payload: &[u8], report: &mut Report) -> String {
     }
 }
 
-/// One call for nearly every event; only an event that newer ones have overtaken needs the careful
-/// batch, after the server refused the short one as a whole.
-fn apply(changes: &[Change], place: &Place, began: Moment) -> Answer {
+/// One call for nearly every event: another one only where the first took something for granted
+/// that is not so, and the server refused it as a whole.
+fn apply(changes: &[Change], place: &Place, began: Moment, meanwhile: impl FnOnce()) -> Answer {
     let deadline = Instant::now() + TMUX_LIMIT * paths::patience();
-    let run = |order| place.server.run(&batch(changes, place, began, order), deadline);
-    let answer = match run(Order::Newest) {
-        Answer::Refused(printed) if printed.contains(REFUSED) => run(Order::Late),
+    let manner = manner();
+    let batch = |plan| batch(changes, place, began, plan, &manner);
+    let run = |plan| place.server.run(&batch(plan), deadline);
+    let answer = match place.server.run_while(&batch(first_plan(changes)), deadline, meanwhile) {
+        Answer::Refused(printed) if printed.contains(REFUSED) => {
+            run(Plan::Careful { define: false })
+        }
+        Answer::Refused(printed) if printed.contains(manner.words.word()) => {
+            run(Plan::Careful { define: true })
+        }
         answer => answer,
     };
     match answer {
@@ -127,9 +158,28 @@ fn apply(changes: &[Change], place: &Place, began: Moment) -> Answer {
     }
 }
 
-/// Every batch that may be sent for these changes: the usual one, and the one for a late event.
-pub fn request(changes: &[Change], place: &Place, began: Moment) -> [Batch; 2] {
-    [Order::Newest, Order::Late].map(|order| batch(changes, place, began, order))
+fn first_plan(changes: &[Change]) -> Plan {
+    let begins = |change: &Change| matches!(change, Change::Identity(found) if found.begins);
+    if changes.iter().any(begins) { Plan::First } else { Plan::Usual }
+}
+
+fn manner() -> Manner {
+    let config = config::for_hook();
+    let program = paths::own_program().map(|program| quoted(program.as_ref()));
+    // A longer one would not fit into a request beside the longest paths.
+    let program = program.filter(|program| program.len() <= LONGEST_PROGRAM);
+    Manner {
+        words: Vocabulary::new(&config.tabs, program.as_deref().unwrap_or("cld")),
+        notified: config.notified,
+        debounce_ms: config.tabs.debounce_ms,
+    }
+}
+
+/// Every batch that may be sent for these changes.
+pub fn request(changes: &[Change], place: &Place, began: Moment, manner: &Manner) -> [Batch; 3] {
+    let careful = [false, true].map(|define| Plan::Careful { define });
+    [first_plan(changes), careful[0], careful[1]]
+        .map(|plan| batch(changes, place, began, plan, manner))
 }
 
 fn parse(payload: &[u8]) -> Result<Event<'_>, String> {
@@ -173,7 +223,8 @@ fn tells_transcript(kind: &Kind<'_>) -> bool {
 fn shown(place: &Place, changes: &[Change], began: Moment) -> String {
     let (program, socket) = (&place.server.program, &place.server.socket);
     let mut text = format!("{} -u -S {}", quoted(program.as_ref()), quoted(socket.as_ref()));
-    for word in batch(changes, place, began, Order::Newest).words() {
+    let batch = batch(changes, place, began, first_plan(changes), &manner());
+    for word in batch.words() {
         match word.as_str() {
             ";" => text.push_str(" \\;\\\n "),
             word => text.push_str(&format!(" {}", quoted(word.as_ref()))),

@@ -11,7 +11,7 @@ use crate::tmux::Place;
 use crate::{clock, journal, paths};
 
 use super::event::{Event, NAMES};
-use super::transition::Change;
+use super::transition::{Change, Scope};
 
 #[derive(Debug)]
 pub(super) struct Report {
@@ -33,12 +33,19 @@ struct Entry<'a> {
     server: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
+    /// The prompt came from a task that ended, and not from a person.
+    #[serde(skip_serializing_if = "is_false")]
+    by_machine: bool,
     /// `AGENT.CALL.KIND` of a dialog, or the KIND of a finished turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     opened: Option<String>,
     /// `AGENT.CALL.KIND@MOMENT` of each dialog that was open before a tool event ended it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ended: Vec<String>,
+    /// Where the session is found again after the end of its tmux server, when that is not in the
+    /// default config directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_dir: Option<&'a str>,
 }
 
 impl Report {
@@ -90,8 +97,10 @@ impl Report {
             pane: pane.to_string(),
             server,
             status,
+            by_machine: status.is_some() && changes.contains(&Change::End(Scope::Turn)),
             opened,
             ended,
+            config_dir: changes.iter().find_map(config_dir),
         };
         if let Ok(line) = serde_json::to_string(&entry) {
             // Nobody is there to be told that the disk is full.
@@ -120,11 +129,23 @@ impl Report {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 fn said_status(change: &Change) -> Option<&'static str> {
     match change {
         Change::Status(Status::Running) => Some("running"),
         Change::Status(Status::Stopped) => Some("stopped"),
         Change::Status(Status::Removed) => Some("ended"),
+        _ => None,
+    }
+}
+
+fn config_dir(change: &Change) -> Option<&str> {
+    match change {
+        Change::Identity(identity) => identity.config_dir.as_deref(),
         _ => None,
     }
 }

@@ -89,7 +89,7 @@ impl Scope {
 /// Paths longer than this are no paths.
 const LONGEST_PATH: usize = 4096;
 /// With a longer one, three paths would not fit into one tmux request.
-pub const LONGEST_CONFIG_DIR: usize = 2048;
+pub const LONGEST_CONFIG_DIR: usize = 256;
 
 pub fn transition(event: &Event<'_>, facts: &Facts) -> Vec<Change> {
     if facts.nested {

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::roster::Listed;
-use crate::session::{Status, Wait};
-use crate::text::{is_unsafe, one_line};
+use crate::session::{Moment, Status, Wait};
+use crate::text::{harmless_json, one_line};
 use crate::tmux::Pane;
 
 const VERSION: u32 = 1;
@@ -16,6 +16,15 @@ const LONGEST_TEXT: usize = 512;
 struct Document<'a> {
     version: u32,
     sessions: Vec<Session<'a>>,
+}
+
+#[derive(Serialize)]
+struct Change<'a> {
+    version: u32,
+    at: u64,
+    /// The state before; nothing for a session that was not there.
+    was: Option<&'static str>,
+    session: Session<'a>,
 }
 
 /// Times are unix seconds.
@@ -42,6 +51,10 @@ struct Waiting {
     kind: &'static str,
     since: u64,
     context: String,
+    /// Skipped or snoozed: left out of the queue until it waits for something new.
+    put_off: bool,
+    /// When that ends by itself.
+    put_off_until: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -54,14 +67,26 @@ struct Place<'a> {
     server: String,
 }
 
-pub(super) fn document(sessions: &[Listed]) -> String {
-    let sessions = sessions.iter().map(Session::of).collect();
+pub(crate) fn document<'a>(sessions: impl IntoIterator<Item = &'a Listed>, now: Moment) -> String {
+    let sessions = sessions.into_iter().map(|listed| Session::of(listed, now)).collect();
     let json = serde_json::to_string(&Document { version: VERSION, sessions });
-    harmless(&json.unwrap_or_default()) + "\n"
+    harmless_json(&json.unwrap_or_default()) + "\n"
+}
+
+/// One session that changed, as a line of its own.
+pub(crate) fn change(listed: &Listed, was: Option<&'static str>, now: Moment) -> String {
+    let change =
+        Change { version: VERSION, at: now.seconds(), was, session: Session::of(listed, now) };
+    harmless_json(&serde_json::to_string(&change).unwrap_or_default()) + "\n"
+}
+
+/// One session as a document of its own.
+pub(crate) fn document_of(listed: &Listed, now: Moment) -> serde_json::Value {
+    serde_json::to_value(Session::of(listed, now)).unwrap_or_default()
 }
 
 impl<'a> Session<'a> {
-    fn of(listed: &'a Listed) -> Self {
+    fn of(listed: &'a Listed, now: Moment) -> Self {
         let hooks = listed.pane.as_ref().and_then(|pane| pane.kept.as_ref());
         let hooks = hooks.filter(|kept| kept.session == listed.id);
         Self {
@@ -70,7 +95,7 @@ impl<'a> Session<'a> {
             status: listed.status().map(Status::word),
             state: listed.health.state.word(),
             alive: listed.is_alive(),
-            waiting: listed.waits_for().map(Waiting::of),
+            waiting: listed.waits_for().map(|wait| Waiting::of(wait, listed, now)),
             directory: listed.directory.as_deref().map(text),
             transcript: listed.transcript.as_deref().map(text),
             config_dir: listed.config_dir.as_deref().map(text),
@@ -84,11 +109,15 @@ impl<'a> Session<'a> {
 }
 
 impl Waiting {
-    fn of(wait: &Wait) -> Self {
+    fn of(wait: &Wait, listed: &Listed, now: Moment) -> Self {
+        let put_off = listed.pane.as_ref().and_then(|pane| pane.put_off);
+        let put_off = put_off.filter(|put_off| put_off.covers(&listed.health.waits, now));
         Self {
             kind: wait.kind.word(),
             since: wait.since.seconds(),
             context: one_line(&wait.context, LONGEST_TEXT),
+            put_off: put_off.is_some(),
+            put_off_until: put_off.and_then(|put_off| Some(put_off.until?.seconds())),
         }
     }
 }
@@ -111,36 +140,12 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// JSON may hold characters that act on a terminal; written as escapes they mean the same.
-fn harmless(json: &str) -> String {
-    let mut plain = String::with_capacity(json.len());
-    for character in json.chars() {
-        if is_unsafe(character) {
-            let mut units = [0; 2];
-            for unit in character.encode_utf16(&mut units) {
-                plain.push_str(&format!("\\u{unit:04x}"));
-            }
-        } else {
-            plain.push(character);
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn harmful_characters_are_escaped_and_mean_the_same() {
-        let text = "/a\u{9b}31m\u{202e}\u{7f}\n\u{e0041}é";
-        let json = harmless(&serde_json::to_string(text).unwrap());
-        assert!(!json.chars().any(is_unsafe), "{json:?}");
-        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
-    }
-
-    #[test]
     fn an_empty_list_is_a_document() {
-        assert_eq!(document(&[]), "{\"version\":1,\"sessions\":[]}\n");
+        assert_eq!(document(&[], Moment::from_seconds(0)), "{\"version\":1,\"sessions\":[]}\n");
     }
 }

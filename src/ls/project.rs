@@ -1,4 +1,4 @@
-//! `--here`: the project around the current directory.
+//! A project: a directory and all that is below it. `--here` is the one around the current directory.
 
 use std::path::{Path, PathBuf};
 
@@ -9,33 +9,33 @@ use crate::slug;
 /// Slugs longer than this are cut, so nothing can be told from what comes after.
 const SLUG_CUT: usize = 200;
 
-#[derive(Debug)]
-pub(super) struct Project {
+#[derive(Debug, Clone)]
+pub struct Project {
     root: PathBuf,
     slug: String,
 }
 
 impl Project {
     /// The git repository around this directory, else the directory itself.
-    pub(super) fn of_this_directory() -> Result<Self> {
+    pub fn of_this_directory() -> Result<Self> {
         let here = std::env::current_dir().context("the current directory is gone")?;
         let repository = here.ancestors().find(|dir| dir.join(".git").exists());
         Ok(Self::at(repository.unwrap_or(&here)))
     }
 
-    fn at(root: &Path) -> Self {
+    pub fn at(root: &Path) -> Self {
         let mut slug = slug::encode(root).unwrap_or_default();
         slug.truncate(SLUG_CUT);
         Self { root: root.to_owned(), slug }
     }
 
-    pub(super) fn holds(&self, directory: Option<&Path>) -> bool {
+    pub fn holds(&self, directory: Option<&Path>) -> bool {
         directory.is_some_and(|directory| directory.starts_with(&self.root))
     }
 
     /// Whether sessions of the project may have their transcripts in this folder. Saves reading
     /// those of all other projects.
-    pub(super) fn may_hold(&self, bucket: &str) -> bool {
+    pub fn may_hold(&self, bucket: &str) -> bool {
         let is_named_freely = !bucket.starts_with('-');
         is_named_freely || bucket.starts_with(&self.slug)
     }

@@ -107,13 +107,20 @@ impl Table {
         Self { screen, rows: Vec::new() }
     }
 
-    pub fn push(&mut self, row: &Row) {
-        self.rows.push(row.clone());
+    pub fn push(&mut self, row: Row) {
+        self.rows.push(row);
     }
 
     pub fn text(&self) -> String {
         let widths = self.widths();
-        self.rows.iter().map(|row| self.line(row, &widths)).collect()
+        let mut text = String::new();
+        for row in &self.rows {
+            let start = text.len();
+            self.write(row, &widths, &mut text);
+            text.truncate(start + text[start..].trim_end().len());
+            text.push('\n');
+        }
+        text
     }
 
     fn widths(&self) -> Widths {
@@ -141,8 +148,8 @@ impl Table {
         widths
     }
 
-    fn line(&self, row: &Row, widths: &Widths) -> String {
-        let age = format!("{}{}", " ".repeat(widths.age - width(&row.age)), row.age);
+    fn write(&self, row: &Row, widths: &Widths, line: &mut String) {
+        let age = format!("{:>columns$}", row.age, columns = widths.age);
         let state = colour(row.state);
         let title = if row.state.has_ended() { DIM } else { "" };
         let cells: [Cell<'_>; 7] = [
@@ -155,19 +162,22 @@ impl Table {
             (GAP, &row.title, width(&row.title), cut, title),
         ];
         let mut left = self.screen.width.unwrap_or(usize::MAX);
-        let mut line = String::new();
         for (gap, text, columns, cut, colour) in cells {
             let gap = &gap[..gap.len().min(left)];
             left -= gap.len();
             let columns = columns.min(left);
             left -= columns;
-            let text = cut(text, columns);
-            let blanks = columns.saturating_sub(width(&text));
             line.push_str(gap);
-            line.push_str(&self.screen.painted(&text, colour));
-            line.push_str(&" ".repeat(blanks));
+            let taken = width(text);
+            if taken > columns || (self.screen.has_colours && !colour.is_empty()) {
+                let text = cut(text, columns);
+                line.push_str(&self.screen.painted(&text, colour));
+                line.extend(std::iter::repeat_n(' ', columns.saturating_sub(width(&text))));
+            } else {
+                line.push_str(text);
+                line.extend(std::iter::repeat_n(' ', columns - taken));
+            }
         }
-        format!("{}\n", line.trim_end())
     }
 }
 
@@ -206,7 +216,7 @@ mod tests {
     fn text(screen: Screen, rows: &[Row]) -> String {
         let mut table = Table::new(screen);
         for row in rows {
-            table.push(row);
+            table.push(row.clone());
         }
         table.text()
     }

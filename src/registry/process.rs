@@ -1,8 +1,6 @@
 //! Whether a registry entry still speaks of a living process: the same id with the same start time.
 
 use std::collections::HashMap;
-#[cfg(target_os = "linux")]
-use std::{fs::File, io::Read, path::Path};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
@@ -48,16 +46,13 @@ fn is_same_start(one: &str, other: &str) -> bool {
 
 #[cfg(target_os = "linux")]
 pub(super) fn look_at(pids: impl Iterator<Item = u32>) -> HashMap<u32, Process> {
-    let has_processes = Path::new("/proc/self/stat").exists();
-    // The system makes up the whole of such a file for one read, and it is never longer.
-    let mut stat = [0; 4096];
-    let mut look = |pid: u32| {
-        let read =
-            File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut stat));
-        match read {
-            Ok(length) => parse_stat(&String::from_utf8_lossy(&stat[..length])),
-            Err(error) => (has_processes && is_gone(&error)).then_some(Process::Gone),
-        }
+    let has_processes = || std::path::Path::new("/proc/self/stat").exists();
+    let look = |pid: u32| match crate::process::look_at(pid) {
+        Ok(stat) => stat.map(|stat| match stat.has_ended {
+            true => Process::Gone,
+            false => Process::Since(stat.started),
+        }),
+        Err(error) => (is_gone(&error) && has_processes()).then_some(Process::Gone),
     };
     let mut processes = HashMap::new();
     for pid in pids {
@@ -72,18 +67,6 @@ pub(super) fn look_at(pids: impl Iterator<Item = u32>) -> HashMap<u32, Process> 
 fn is_gone(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::NotFound
         || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
-}
-
-/// Field 22 is the start time. The second field is the program's name in parentheses, and the name
-/// may hold spaces and parentheses itself, so fields are counted from the last one.
-#[cfg(target_os = "linux")]
-fn parse_stat(stat: &str) -> Option<Process> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    let mut fields = after_name.split_ascii_whitespace();
-    let state = fields.next()?;
-    let start = fields.nth(18)?;
-    let has_ended = matches!(state, "Z" | "X");
-    Some(if has_ended { Process::Gone } else { Process::Since(start.to_owned()) })
 }
 
 #[cfg(target_os = "macos")]
@@ -165,23 +148,5 @@ mod tests {
         assert_eq!(processes.len(), 2);
         assert_eq!(processes[&501], Process::Since("Sat Aug 8 07:11:34 2026".to_owned()));
         assert_eq!(processes[&99999], Process::Gone);
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn start_times_are_found_after_any_program_name() {
-        let rest =
-            "S 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 313692 1000 10 18446744073709551615";
-        let since = || Some(Process::Since("313692".to_owned()));
-        for (stat, expected) in [
-            (format!("3539 (claude) {rest}"), since()),
-            (format!("3539 (a) S 1 (b c)) {rest}\n"), since()),
-            (format!("3539 () {rest}"), since()),
-            (format!("3539 (claude) {}", rest.replacen('S', "Z", 1)), Some(Process::Gone)),
-            ("3539 (claude) S 1 2".to_owned(), None),
-            (String::new(), None),
-        ] {
-            assert_eq!(super::parse_stat(&stat), expected, "{stat}");
-        }
     }
 }

@@ -186,6 +186,8 @@ mod tests {
             window: "@3".to_owned(),
             window_index: 2,
             index: 1,
+            links: Vec::new(),
+            put_off: None,
             kept: None,
         })
     }

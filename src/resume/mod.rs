@@ -12,6 +12,7 @@ use crate::claude::{self, Config, Start};
 use crate::cli::Resume;
 use crate::error::Stop;
 use crate::find::Candidate;
+use crate::jump::{Arrival, Person};
 use crate::roster::{self, Listed, Roster, Servers};
 use crate::text::shown;
 use crate::tmux::Pane;
@@ -70,6 +71,37 @@ pub fn run(options: &Resume) -> Result<()> {
             bail!(report::open_elsewhere(resuming.id(), &resuming.again(None)))
         }
         Decision::Refuse(refusal) => Err(resuming.refuse(refusal, &conversation()?)),
+    }
+}
+
+/// How a session could be resumed from a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outlook {
+    /// At once, with `-y`.
+    Goes,
+    /// Only after a question.
+    Asks,
+}
+
+/// What would come of [`run`] on a terminal, without doing any of it; an error where it would fail.
+pub fn outlook(id: &str, fork: bool) -> Result<Outlook> {
+    claude::find()?;
+    let options = Resume { fork, id: Some(id.to_owned()), ..Resume::default() };
+    let roster = roster::read(Servers::Current);
+    let candidate = target::find(options.id.as_deref(), &roster, false)?;
+    let resuming =
+        Resuming { options: &options, roster, candidate, current: current(), may_ask: false };
+    let conversation = resuming.conversation()?;
+    let decide = |answer| {
+        let wish = Wish { answer, ..wish(&options) };
+        decide(wish, resuming.open(), true, || resuming.belongs(Some(&conversation)))
+    };
+    match (decide(Answer::Yes), decide(Answer::Ask)) {
+        (Decision::Refuse(_), Decision::Refuse(refusal)) => {
+            Err(resuming.refuse(refusal, &conversation))
+        }
+        (Decision::Refuse(_), _) => Ok(Outlook::Asks),
+        _ => Ok(Outlook::Goes),
     }
 }
 
@@ -158,11 +190,15 @@ impl Resuming<'_> {
     }
 
     fn jump(&self, pane: &Pane) -> Result<()> {
+        let person = Person::find(&self.roster, None)?;
         if self.options.print {
-            return print(&jump::printed(pane, &self.roster.panes));
+            return print(&jump::printed(pane, &person));
         }
         terminal::note(&report::jumping(self.id(), pane));
-        jump::to(pane, &self.roster.panes)
+        match jump::to(pane, &person, None)? {
+            Arrival::There => Ok(()),
+            Arrival::Gone => bail!("the pane {} has just gone away\nTry again", pane.id),
+        }
     }
 
     fn ask(&self, question: Question, conversation: &Conversation) -> Result<Place> {

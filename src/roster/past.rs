@@ -1,5 +1,6 @@
 //! Sessions of which only a transcript is left.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,17 +19,19 @@ const MOST_THREADS: usize = 8;
 
 /// The sessions of these files, the one that was active last first. Only as many files are read as
 /// are needed to fill `limit` rows that are `wanted`; files of which nothing can be resumed are no
-/// sessions.
+/// sessions, and of several files of one session the one changed last speaks for it.
 ///
 /// Files come with the one changed last first, so a limit is filled by the time of change, while
 /// rows are ordered by when somebody last said something.
 pub fn read(files: &[Session], limit: usize, wanted: impl Fn(&Listed) -> bool) -> Vec<Listed> {
     let mut found: Vec<Listed> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     let mut rest = files;
     while found.len() < limit && !rest.is_empty() {
         let (next, later) = rest.split_at(rest.len().min(limit - found.len()));
         let read = in_parallel(next, |reader, file| read_one(file, reader));
-        found.extend(read.into_iter().filter(&wanted));
+        let wanted = read.into_iter().filter(&wanted);
+        found.extend(wanted.filter(|listed| seen.insert(listed.id.as_str().to_owned())));
         rest = later;
     }
     found.sort_by_key(|session| std::cmp::Reverse(session.health.since));

@@ -13,86 +13,102 @@ use crate::screen::Screen;
 use crate::text::shown;
 use crate::{clock, paths, terminal};
 
+pub mod block;
 mod command;
 mod diff;
 pub(crate) mod events;
 pub mod settings;
+mod targets;
+pub(crate) mod tmux;
 mod write;
 
 pub(crate) use command::program_of;
-use settings::Refusal;
+use targets::{Edit, Of, Target, targets};
+use tmux::Told;
 use write::{Bytes, Planned, Written};
 
 pub(crate) const FILE: &str = "settings.json";
 
 pub fn run(options: &Setup) -> Result<()> {
-    let edit = Edit::new(options)?;
-    let files = files(options)?;
-    let planned: Vec<Planned> = files
+    let targets = targets(options)?;
+    let planned: Vec<Planned> = targets
         .iter()
-        .map(|file| write::plan(file, &|old| edit.apply(old)))
+        .map(|target| write::plan(&target.file, &|old| target.edit.apply(old)))
         .collect::<Result<_>>()?;
     let changes = planned.iter().any(|file| file.new != file.old);
     let asks = changes && !options.yes && !options.dry_run;
     if asks && !terminal::is_there() {
         return Err(nobody_to_ask(options).into());
     }
-    show(&planned)?;
+    let changes_tmux = targets
+        .iter()
+        .zip(&planned)
+        .any(|(target, file)| target.of == Of::Tmux && file.new != file.old);
+    let servers = if changes_tmux { tmux::servers() } else { Vec::new() };
+    show(&targets, &planned, &servers)?;
     if !changes || options.dry_run {
         return Ok(());
     }
     if asks {
         terminal::confirm("Make these changes?")?;
     }
-    let now = clock::now();
-    for file in &files {
-        if let Some(written) = write::update(file, now, &|old| edit.apply(old))? {
-            report(&written)?;
-        }
+    // The file that makes a server forget cld is removed with the rest.
+    let before = tmux::options_in_use();
+    if options.uninstall {
+        tmux::tell_all(&servers, Told::TakeOut, &before);
     }
+    write(&targets)?;
     if !options.uninstall {
+        tmux::tell_all(&servers, Told::Load, &before);
         terminal::note("Sessions that are open take the hooks up within seconds.");
     }
     Ok(())
 }
 
+fn write(targets: &[Target]) -> Result<()> {
+    for target in targets {
+        if let Some(written) = write_one(target)? {
+            report(&written)?;
+        }
+        if let Edit::Own(None) = target.edit {
+            remove_empty_above(&target.file);
+        }
+    }
+    Ok(())
+}
+
+fn write_one(target: &Target) -> Result<Option<Written>> {
+    let Target { file, edit, .. } = target;
+    write::update(file, clock::now(), edit.keeping(), &|old| edit.apply(old))
+}
+
+/// Directories below the home that are empty without a file of cld.
+fn remove_empty_above(file: &Path) {
+    let Some(home) = paths::home() else { return };
+    let above = file.ancestors().skip(1).take_while(|dir| *dir != home && dir.starts_with(&home));
+    for dir in above {
+        // Succeeds only if nothing else is in it.
+        if fs::remove_dir(dir).is_err() && dir.exists() {
+            return;
+        }
+    }
+}
+
 /// Brings the hooks of one file up to date without asking; the backup, if anything was changed.
 pub(crate) fn refresh(file: &Path) -> Result<Option<PathBuf>> {
-    let edit = Edit::Install { command: command_for(&program()?)? };
-    let written = write::update(file, clock::now(), &|old| edit.apply(old))?;
+    let edit = Edit::Hooks(Some(command_for(&program()?)?));
+    let written = write_one(&Target { of: Of::Claude, file: file.to_owned(), edit })?;
     Ok(written.and_then(|written| written.backup))
 }
 
-/// What is to be done to every file.
-enum Edit {
-    Install { command: String },
-    Uninstall,
-}
-
-impl Edit {
-    fn new(options: &Setup) -> Result<Self> {
-        if options.uninstall {
-            return Ok(Self::Uninstall);
-        }
-        Ok(Self::Install { command: command_for(&program()?)? })
+/// Brings cld's own file for tmux and the block that loads it up to date without asking; whether
+/// anything was changed.
+pub(crate) fn refresh_tmux() -> Result<bool> {
+    let mut changed = false;
+    for target in tmux::targets(false)? {
+        changed |= write_one(&target)?.is_some();
     }
-
-    fn apply(&self, old: Option<&[u8]>) -> Result<Bytes> {
-        let old = old.map(utf8).transpose()?;
-        let new = match (self, old) {
-            (Self::Install { command }, old) => Some(settings::install(old, command)?),
-            (Self::Uninstall, Some(old)) => settings::uninstall(old)?,
-            (Self::Uninstall, None) => None,
-        };
-        Ok(new.map(String::into_bytes))
-    }
-}
-
-fn utf8(bytes: &[u8]) -> Result<&str> {
-    str::from_utf8(bytes).map_err(|error| {
-        let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-        Refusal::at(&valid, valid.len(), "the file is not UTF-8 here").into()
-    })
+    Ok(changed)
 }
 
 /// The hook command that setup writes for a program.
@@ -117,15 +133,6 @@ pub(crate) fn program() -> Result<PathBuf> {
     Ok(entry.unwrap_or(own))
 }
 
-fn files(options: &Setup) -> Result<Vec<PathBuf>> {
-    let dirs = match options {
-        Setup { project: true, .. } => vec![repository()?.join(".claude")],
-        Setup { config_dir, .. } if !config_dir.is_empty() => config_dir.clone(),
-        _ => config_dirs()?,
-    };
-    Ok(dirs.iter().map(|dir| dir.join(FILE)).collect())
-}
-
 /// `$CLAUDE_CONFIG_DIR` and the default directory, unless that one is not in use or is the same.
 pub(crate) fn config_dirs() -> Result<Vec<PathBuf>> {
     let mut dirs: Vec<PathBuf> = paths::config_dirs();
@@ -148,24 +155,32 @@ pub(crate) fn repository() -> Result<PathBuf> {
     Ok(top.unwrap_or(&here).to_owned())
 }
 
-fn show(planned: &[Planned]) -> Result<()> {
+fn show(targets: &[Target], planned: &[Planned], servers: &[PathBuf]) -> Result<()> {
     let mut out = io::stdout().lock();
     let screen = Screen::of_stdout();
-    for Planned { real, old, new } in planned {
+    for (Target { edit, .. }, Planned { real, old, new }) in targets.iter().zip(planned) {
         let name = shown(real);
-        if old == new {
-            writeln!(out, "{name}: already up to date")?;
-            continue;
+        match edit {
+            _ if old == new => writeln!(out, "{name}: already up to date")?,
+            Edit::Own(None) => writeln!(out, "{name}: removed, it is a file of cld")?,
+            Edit::Own(Some(text)) => {
+                writeln!(out, "{name}: a file of cld, {} lines", text.lines().count())?;
+            }
+            Edit::Hooks(_) | Edit::Block(_) => {
+                let text = |bytes: &Bytes| {
+                    String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
+                };
+                let side = |bytes: &Bytes| if bytes.is_some() { &name } else { "/dev/null" };
+                writeln!(out, "--- {}\n+++ {}", side(old), side(new))?;
+                write!(out, "{}", diff::unified(&text(old), &text(new), screen))?;
+            }
         }
-        let text = |bytes: &Bytes| {
-            String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
-        };
-        let side = |bytes: &Bytes| if bytes.is_some() { &name } else { "/dev/null" };
-        writeln!(out, "--- {}\n+++ {}", side(old), side(new))?;
-        write!(out, "{}", diff::unified(&text(old), &text(new), screen))?;
-        if let Some(new) = new {
+        if let (Edit::Hooks(_), true, Some(new)) = (edit, old != new, new) {
             notes(real, &String::from_utf8_lossy(new));
         }
+    }
+    for socket in servers {
+        writeln!(out, "tmux server at {}: told at once", shown(socket))?;
     }
     Ok(out.flush()?)
 }
@@ -200,7 +215,7 @@ fn report(written: &Written) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match backup {
         Some(backup) => writeln!(out, "{} written, the old one is {}", shown(real), shown(backup)),
-        None if real.exists() => writeln!(out, "{} created", shown(real)),
+        None if real.exists() => writeln!(out, "{} written", shown(real)),
         None => writeln!(out, "{} removed, only cld had written to it", shown(real)),
     }
 }

@@ -38,6 +38,13 @@ pub(super) struct Planned {
     pub(super) new: Bytes,
 }
 
+/// What is left of the old file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeping {
+    Backup,
+    Nothing,
+}
+
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) real: PathBuf,
@@ -69,6 +76,7 @@ pub(super) fn plan(path: &Path, edit: &dyn Fn(Option<&[u8]>) -> Result<Bytes>) -
 pub(super) fn update(
     path: &Path,
     now: Moment,
+    keeping: Keeping,
     edit: &dyn Fn(Option<&[u8]>) -> Result<Bytes>,
 ) -> Result<Option<Written>> {
     for _ in 0..ATTEMPTS {
@@ -77,7 +85,7 @@ pub(super) fn update(
             return Ok(None);
         }
         let real = planned.real.clone();
-        let replaced = replace(&planned, now)
+        let replaced = replace(&planned, now, keeping)
             .with_context(|| format!("cannot write {}, it is as it was", real.display()))?;
         if let Replaced::Done(backup) = replaced {
             return Ok(Some(Written { real, backup }));
@@ -92,7 +100,7 @@ enum Replaced {
     ChangedMeanwhile,
 }
 
-fn replace(planned: &Planned, now: Moment) -> io::Result<Replaced> {
+fn replace(planned: &Planned, now: Moment, keeping: Keeping) -> io::Result<Replaced> {
     let Planned { real, old, new } = planned;
     let staged = Staged::new(real, now);
     let (old, new) = match (old, new) {
@@ -117,15 +125,19 @@ fn replace(planned: &Planned, now: Moment) -> io::Result<Replaced> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
     staged.write(new, Some(&like))?;
-    let backup = Staged::backup(real, now);
-    backup.write(old, Some(&like))?;
-    if fs::read(real).ok().as_ref() != Some(old) || !exchange(real, old, new, staged)? {
+    let backup = (keeping == Keeping::Backup).then(|| Staged::backup(real, now));
+    if let Some(backup) = &backup {
+        backup.write(old, Some(&like))?;
+    }
+    if fs::read(real).ok().as_ref() != Some(old)
+        || !exchange(real, old, new, staged, || thread::sleep(SETTLING))?
+    {
         return Ok(Replaced::ChangedMeanwhile);
     }
-    let backup = backup.keep();
+    let backup = backup.map(Staged::keep);
     sync_dir(real);
     tidy(real, now);
-    Ok(Replaced::Done(Some(backup)))
+    Ok(Replaced::Done(backup))
 }
 
 fn put_first(real: &Path, staged: &Staged) -> io::Result<Replaced> {
@@ -140,8 +152,16 @@ fn put_first(real: &Path, staged: &Staged) -> io::Result<Replaced> {
 }
 
 /// Puts the staged file in the place of the old one by exchanging the two, which shows what was
-/// really replaced. True when that was the old one; else the other's file is back in its place.
-fn exchange(real: &Path, old: &[u8], new: &[u8], staged: Staged) -> io::Result<bool> {
+/// really replaced. True when that was the old one and it stayed as it was until everything had
+/// settled, since a program that had it open before may write to it still; else the other's file
+/// is back in its place.
+fn exchange(
+    real: &Path,
+    old: &[u8],
+    new: &[u8],
+    staged: Staged,
+    settle: impl Fn(),
+) -> io::Result<bool> {
     match rename(&staged.path, real, RenameFlags::EXCHANGE) {
         Ok(()) => {}
         Err(Errno::NOENT) => return Ok(false),
@@ -153,6 +173,10 @@ fn exchange(real: &Path, old: &[u8], new: &[u8], staged: Staged) -> io::Result<b
     }
     let mut put = Some(new.to_owned());
     let mut taken = fs::read(&staged.path).ok();
+    if taken.as_deref() == Some(old) {
+        settle();
+        taken = fs::read(&staged.path).ok();
+    }
     if taken.as_deref() == Some(old) {
         return Ok(true);
     }
@@ -350,7 +374,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json");
         fs::write(&path, "a").unwrap();
-        let written = update(&path, now(), &append).unwrap().unwrap();
+        let written = update(&path, now(), Keeping::Backup, &append).unwrap().unwrap();
         assert_eq!(text(&path), "a+");
         assert_eq!(text(&written.backup.unwrap()), "a");
         assert_eq!(names(&dir), ["s.json", "s.json.cld-backup-20261118T035125.217Z"]);
@@ -364,7 +388,7 @@ mod tests {
             .unwrap();
         fs::write(dir.path().join("t.json.cld-backup-1"), "of another file").unwrap();
         for round in 0..8 {
-            update(&path, later(round * 1000), &append).unwrap();
+            update(&path, later(round * 1000), Keeping::Backup, &append).unwrap();
         }
         assert_eq!(text(&path), "++++++++");
         let backups = siblings(&path, &backup_prefix(&path));
@@ -384,13 +408,13 @@ mod tests {
         symlink("../dotfiles/s.json", dir.path().join("home/t.json")).unwrap();
         symlink(dir.path().join("home/t.json"), &path).unwrap();
 
-        update(&path, now(), &append).unwrap();
+        update(&path, now(), Keeping::Backup, &append).unwrap();
         assert_eq!(text(&real), "+", "a link to nothing is followed as well");
-        update(&path, now(), &append).unwrap();
+        update(&path, now(), Keeping::Backup, &append).unwrap();
         assert_eq!(text(&real), "++");
         assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
         assert_eq!(fs::read_dir(dir.path().join("home")).unwrap().count(), 2);
-        update(&path, now(), &|_| Ok(None)).unwrap();
+        update(&path, now(), Keeping::Backup, &|_| Ok(None)).unwrap();
         assert!(!real.exists() && fs::symlink_metadata(&path).unwrap().is_symlink());
     }
 
@@ -399,11 +423,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         symlink("b", dir.path().join("a")).unwrap();
         symlink("a", dir.path().join("b")).unwrap();
-        assert!(update(&dir.path().join("a"), now(), &append).is_err());
+        assert!(update(&dir.path().join("a"), now(), Keeping::Backup, &append).is_err());
         symlink("not/there", dir.path().join("c")).unwrap();
-        let error = update(&dir.path().join("c"), now(), &append).unwrap_err();
+        let error = update(&dir.path().join("c"), now(), Keeping::Backup, &append).unwrap_err();
         assert!(error.to_string().contains("whose directory does not exist"), "{error}");
-        assert!(update(dir.path(), now(), &append).unwrap_err().to_string().contains("not a file"));
+        assert!(
+            update(dir.path(), now(), Keeping::Backup, &append)
+                .unwrap_err()
+                .to_string()
+                .contains("not a file")
+        );
     }
 
     #[test]
@@ -414,7 +443,8 @@ mod tests {
         for mode in [0o600, 0o640, 0o644] {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             let before = fs::metadata(&path).unwrap();
-            let written = update(&path, later(u64::from(mode)), &append).unwrap().unwrap();
+            let written =
+                update(&path, later(u64::from(mode)), Keeping::Backup, &append).unwrap().unwrap();
             for file in [&path, &written.backup.unwrap()] {
                 let found = fs::metadata(file).unwrap();
                 assert_eq!(found.mode() & 0o7777, mode, "{}", file.display());
@@ -429,7 +459,7 @@ mod tests {
         let path = dir.path().join("s.json");
         fs::write(&path, "a").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-        let error = update(&path, now(), &append).unwrap_err();
+        let error = update(&path, now(), Keeping::Backup, &append).unwrap_err();
         assert!(format!("{error:#}").contains("the file is read-only"), "{error:#}");
         assert_eq!((text(&path), names(&dir)), ("a".to_owned(), vec!["s.json".to_owned()]));
     }
@@ -438,9 +468,10 @@ mod tests {
     fn an_edit_that_changes_nothing_writes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json");
-        assert!(update(&path, now(), &|_| Ok(None)).unwrap().is_none());
+        assert!(update(&path, now(), Keeping::Backup, &|_| Ok(None)).unwrap().is_none());
         fs::write(&path, "a").unwrap();
-        let written = update(&path, now(), &|old| Ok(old.map(<[u8]>::to_vec))).unwrap();
+        let written =
+            update(&path, now(), Keeping::Backup, &|old| Ok(old.map(<[u8]>::to_vec))).unwrap();
         assert!(written.is_none());
         assert_eq!(names(&dir), ["s.json"]);
     }
@@ -449,9 +480,9 @@ mod tests {
     fn a_file_and_a_directory_of_our_own_come_and_go() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sub/s.json");
-        assert_eq!(update(&path, now(), &append).unwrap().unwrap().backup, None);
+        assert_eq!(update(&path, now(), Keeping::Backup, &append).unwrap().unwrap().backup, None);
         assert_eq!(text(&path), "+");
-        assert!(update(&path, now(), &|_| Ok(None)).unwrap().is_some());
+        assert!(update(&path, now(), Keeping::Backup, &|_| Ok(None)).unwrap().is_some());
         assert!(names(&dir).is_empty());
     }
 
@@ -474,7 +505,7 @@ mod tests {
                 }
                 append(old)
             };
-            update(&path, later(time), &edit).unwrap().unwrap();
+            update(&path, later(time), Keeping::Backup, &edit).unwrap().unwrap();
             assert_eq!((calls.get(), text(&path).as_str()), (2, after));
         }
     }
@@ -489,7 +520,7 @@ mod tests {
             fs::write(&path, format!("theirs {}", calls.get()))?;
             append(old)
         };
-        let error = update(&path, now(), &edit).unwrap_err();
+        let error = update(&path, now(), Keeping::Backup, &edit).unwrap_err();
         assert!(error.to_string().contains("changed by another program"), "{error}");
         assert_eq!((text(&path).as_str(), names(&dir)), ("theirs 3", vec!["s.json".to_owned()]));
     }
@@ -506,7 +537,7 @@ mod tests {
                 bail!("half a file")
             }
         };
-        update(&path, now(), &edit).unwrap();
+        update(&path, now(), Keeping::Backup, &edit).unwrap();
         assert_eq!(text(&path), "{}+");
     }
 
@@ -517,11 +548,26 @@ mod tests {
         fs::write(&path, "theirs").unwrap();
         let staged = Staged::new(&path, now());
         staged.write(b"ours", None).unwrap();
-        assert!(!exchange(&path, b"as it was read", b"ours", staged).unwrap());
+        assert!(!exchange(&path, b"as it was read", b"ours", staged, || {}).unwrap());
         assert_eq!((text(&path).as_str(), names(&dir)), ("theirs", vec!["s.json".to_owned()]));
 
         let taken = take_away(&path, b"as it was read", Staged::new(&path, now())).unwrap();
         assert!(matches!(taken, Replaced::ChangedMeanwhile));
+        assert_eq!((text(&path).as_str(), names(&dir)), ("theirs", vec!["s.json".to_owned()]));
+    }
+    #[test]
+    fn what_is_written_through_a_file_opened_before_is_not_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.json");
+        fs::write(&path, "a").unwrap();
+        let theirs = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        let staged = Staged::new(&path, now());
+        staged.write(b"ours", None).unwrap();
+        let write_late = || {
+            assert_eq!(text(&path), "ours", "the exchange is over");
+            (&theirs).write_all(b"theirs").unwrap();
+        };
+        assert!(!exchange(&path, b"a", b"ours", staged, write_late).unwrap());
         assert_eq!((text(&path).as_str(), names(&dir)), ("theirs", vec!["s.json".to_owned()]));
     }
 }

@@ -1,19 +1,20 @@
-//! All panes of a server, with the options cld keeps in them, in one request.
+//! What a server shows, in one request: its panes, with the options cld keeps in them, and who
+//! looks at them.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::pane::{Kept, READ};
+use crate::pane::{Kept, PUT_OFF, PutOff, READ, VISITS, VISITS_MARK};
 use crate::session::{Moment, PaneId};
 
-use super::{Answer, Request};
+use super::{Batch, Ended, Request};
 
 /// A pane takes a few hundred bytes, a few kilobytes with long paths and contexts.
 const LONGEST_LISTING: u64 = 16 * 1024 * 1024;
 
 /// What is asked for beside the options. Text that users choose comes last.
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 12] = [
     "pane_id",
     "pane_pid",
     "pane_dead",
@@ -23,11 +24,25 @@ const FIELDS: [&str; 10] = [
     "pid",
     "start_time",
     "version",
+    "session_id",
+    PUT_OFF,
+    "session_name",
+];
+
+/// What is asked for of each client, after a word that no line of a pane begins with.
+const CLIENT: &str = "client";
+const CLIENT_FIELDS: [&str; 7] = [
+    "client_activity",
+    "client_control_mode",
+    "pane_id",
+    "window_id",
+    "session_id",
+    "client_name",
     "session_name",
 ];
 
 /// The only control character that every version of tmux prints as it is.
-const SEPARATOR: &str = "\t";
+pub(super) const SEPARATOR: char = '\t';
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pane {
@@ -45,6 +60,10 @@ pub struct Pane {
     pub window: String,
     pub window_index: u32,
     pub index: u32,
+    /// The tmux sessions that show the window, as in `$3`: usually one.
+    pub links: Vec<String>,
+    /// What the person did with the wait instead of answering it.
+    pub put_off: Option<PutOff>,
     pub kept: Option<Kept>,
 }
 
@@ -55,10 +74,34 @@ impl Pane {
     }
 }
 
-/// A server's list of panes.
+/// A terminal that looks at a tmux server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    pub socket: PathBuf,
+    /// Unix time in seconds.
+    pub active: u64,
+    /// The pane its keys go to.
+    pub pane: PaneId,
+    /// With its sign, as in `@2`.
+    pub window: String,
+    /// As in `$3`, and by name.
+    pub session: String,
+    pub session_name: String,
+    pub name: String,
+}
+
+/// All that was asked for of one server.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    pub panes: Vec<Pane>,
+    pub clients: Vec<Client>,
+    /// The value of the server's option [`VISITS`].
+    pub visits: String,
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub enum Listing {
-    Panes(Vec<Pane>),
+    Found(Contents),
     /// There is no server behind the socket, or no tmux to ask it with.
     NoServer,
     /// There is one, and it did not answer in time.
@@ -73,9 +116,14 @@ pub struct Asked {
 }
 
 pub fn ask_for_panes(program: &Path, socket: &Path, deadline: Instant) -> Asked {
-    let words = ["list-panes", "-a", "-F", &format()].map(str::to_owned);
+    let mut batch = Batch::default();
+    batch.push(["list-clients", "-F", &format(&[CLIENT], &CLIENT_FIELDS)]);
+    batch.push(["show-options", "-sqv", VISITS]);
+    let fields: Vec<&str> = FIELDS.iter().chain(&READ).copied().collect();
+    batch.push(["list-panes", "-a", "-F", &format(&[], &fields)]);
+    let words = batch.words();
     // Without the file there is no server, and no need to start tmux to be told so.
-    let request = socket.exists().then(|| Request::start(program, socket, &words, deadline));
+    let request = socket.exists().then(|| Request::spawn(program, socket, &words, &[], deadline));
     Asked { request: request.and_then(Result::ok), socket: socket.to_owned() }
 }
 
@@ -83,41 +131,100 @@ impl Asked {
     pub fn finish(self) -> Listing {
         let Some(mut request) = self.request else { return Listing::NoServer };
         request.longest_answer = LONGEST_LISTING;
-        match request.finish() {
-            Answer::Done(printed) => Listing::Panes(panes(&printed, &self.socket)),
-            Answer::TimedOut => Listing::Silent,
-            _ => Listing::NoServer,
+        let mut reading = Reading::new(&self.socket);
+        match request.read(|piece| reading.take(piece)) {
+            Ended::Done => Listing::Found(reading.contents),
+            Ended::TimedOut => Listing::Silent,
+            Ended::Refused => Listing::NoServer,
         }
     }
 }
 
 /// `#{name}` inserts a value as it is: nothing in it is expanded again.
-fn format() -> String {
-    let fields = FIELDS.iter().chain(&READ).map(|name| format!("#{{{name}}}"));
-    fields.collect::<Vec<_>>().join(SEPARATOR)
+fn format(words: &[&str], fields: &[&str]) -> String {
+    let words = words.iter().map(|word| (*word).to_owned());
+    let fields = fields.iter().map(|name| format!("#{{{name}}}"));
+    words.chain(fields).collect::<Vec<_>>().join(&SEPARATOR.to_string())
 }
 
-/// The panes of a listing, each once: a window linked into several sessions is printed for each.
-fn panes(printed: &str, socket: &Path) -> Vec<Pane> {
-    let mut seen = HashSet::new();
-    let panes = printed.lines().filter_map(|line| pane(line, socket));
-    panes.filter(|pane| seen.insert(pane.id)).collect()
+/// What has been read of a listing.
+struct Reading<'a> {
+    socket: &'a Path,
+    /// The beginning of a line that has not come whole yet.
+    rest: Vec<u8>,
+    places: HashMap<PaneId, usize>,
+    contents: Contents,
+}
+
+impl<'a> Reading<'a> {
+    fn new(socket: &'a Path) -> Self {
+        let contents = Contents::default();
+        Self { socket, rest: Vec::new(), places: HashMap::new(), contents }
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        let Some(end) = piece.iter().rposition(|byte| *byte == b'\n') else {
+            return self.rest.extend_from_slice(piece);
+        };
+        let (whole, begun) = piece.split_at(end + 1);
+        self.rest.extend_from_slice(whole);
+        let lines = std::mem::replace(&mut self.rest, begun.to_vec());
+        for line in String::from_utf8_lossy(&lines).lines() {
+            self.take_line(line);
+        }
+    }
+
+    /// A window linked into several sessions is printed for each; its panes are still only there
+    /// once.
+    fn take_line(&mut self, line: &str) {
+        let Self { socket, places, contents, .. } = self;
+        if let Some(found) = pane(line, socket) {
+            match places.get(&found.id) {
+                Some(at) => contents.panes[*at].links.extend(found.links),
+                None => {
+                    places.insert(found.id, contents.panes.len());
+                    contents.panes.push(found);
+                }
+            }
+        } else if line.starts_with(VISITS_MARK) {
+            line.clone_into(&mut contents.visits);
+        } else {
+            contents.clients.extend(client(line, socket));
+        }
+    }
+}
+
+/// Programs that drive tmux in control mode are nobody to be brought anywhere.
+fn client(line: &str, socket: &Path) -> Option<Client> {
+    let fields: Vec<&str> = line.split(SEPARATOR).collect();
+    let (&first, fields) = fields.split_first()?;
+    let fields: [&str; CLIENT_FIELDS.len()] = fields.try_into().ok()?;
+    let [active, is_program, pane, window, session, name, session_name] = fields;
+    let is_person = first == CLIENT && is_program != "1" && !name.is_empty();
+    let pane = PaneId::parse(pane).filter(|_| is_person)?;
+    Some(Client {
+        socket: socket.to_owned(),
+        active: active.parse().unwrap_or(0),
+        pane,
+        window: window.to_owned(),
+        session: session.to_owned(),
+        session_name: session_name.to_owned(),
+        name: name.to_owned(),
+    })
 }
 
 /// A line that is not exactly what was asked for is no pane.
 fn pane(line: &str, socket: &Path) -> Option<Pane> {
-    let fields: Vec<&str> = line.split(SEPARATOR).collect();
-    let (fields, options) = fields.split_at_checked(FIELDS.len())?;
-    let fields: [&str; FIELDS.len()] = fields.try_into().ok()?;
-    let options: [&str; READ.len()] = options.try_into().ok()?;
-    let [id, process, dead, window, window_index, index, server_pid, started, version, session] =
+    let mut values = line.split(SEPARATOR);
+    let mut next = || values.next();
+    let fields = taken::<{ FIELDS.len() }>(&mut next)?;
+    let options = taken::<{ READ.len() }>(&mut next)?;
+    if next().is_some() {
+        return None;
+    }
+    let [id, process, dead, window, window_index, index, server_pid, started, version, rest @ ..] =
         fields;
-    let kept = if version == "3.4" {
-        let plain = options.map(without_escaped_dollars);
-        Kept::read(plain.each_ref().map(String::as_str))
-    } else {
-        Kept::read(options)
-    };
+    let [session_id, put_off, session] = rest;
     Some(Pane {
         socket: socket.to_owned(),
         server_pid: server_pid.parse().ok()?,
@@ -129,12 +236,32 @@ fn pane(line: &str, socket: &Path) -> Option<Pane> {
         window: window.to_owned(),
         window_index: window_index.parse().ok()?,
         index: index.parse().ok()?,
-        kept,
+        links: vec![session_id.to_owned()],
+        put_off: PutOff::parse(put_off),
+        kept: kept(options, version),
     })
 }
 
+/// The next values, if there are that many.
+fn taken<'a, const N: usize>(next: &mut impl FnMut() -> Option<&'a str>) -> Option<[&'a str; N]> {
+    let mut values = [""; N];
+    for value in &mut values {
+        *value = next()?;
+    }
+    Some(values)
+}
+
+/// The values of [`READ`] as one version of tmux prints them.
+pub(super) fn kept(options: [&str; READ.len()], version: &str) -> Option<Kept> {
+    if version != "3.4" {
+        return Kept::read(options);
+    }
+    let plain = options.map(without_escaped_dollars);
+    Kept::read(plain.each_ref().map(String::as_str))
+}
+
 /// tmux 3.4 prints `$NAME` as `\$NAME`.
-fn without_escaped_dollars(value: &str) -> String {
+pub(super) fn without_escaped_dollars(value: &str) -> String {
     let mut plain = String::with_capacity(value.len());
     let mut rest = value;
     while let Some(at) = rest.find("\\$") {
@@ -157,7 +284,7 @@ mod tests {
     /// A line as tmux prints it, with the given directory.
     fn line(pane: &str, session: &str, version: &str, directory: &str) -> String {
         let mut fields =
-            vec![pane, "10", "0", "@3", "2", "1", "99", "1794964287", version, session];
+            vec![pane, "10", "0", "@3", "2", "1", "99", "1794964287", version, "$1", "", session];
         let options = READ.map(|name| match name {
             crate::pane::SESSION_ID => ID,
             crate::pane::SESSION_DIR => directory,
@@ -167,8 +294,46 @@ mod tests {
         fields.join("\t")
     }
 
+    /// What is in a listing, in whatever pieces it comes.
+    fn contents(printed: &str) -> Contents {
+        let printed = format!("{printed}\n");
+        let in_pieces = |length: usize| {
+            let mut reading = Reading::new(Path::new("/s"));
+            printed.as_bytes().chunks(length).for_each(|piece| reading.take(piece));
+            reading.contents
+        };
+        let contents = in_pieces(printed.len());
+        for length in [1, 7, 100] {
+            assert_eq!(in_pieces(length), contents);
+        }
+        contents
+    }
+
     fn read(printed: &str) -> Vec<Pane> {
-        panes(printed, Path::new("/s"))
+        contents(printed).panes
+    }
+
+    #[track_caller]
+    fn check_client(line: &str, expected: Option<(&str, u32)>) {
+        let found = contents(line).clients;
+        let found = found.first().map(|client| (client.name.as_str(), client.pane.0));
+        assert_eq!(found, expected, "{line:?}");
+    }
+
+    #[test]
+    fn clients_are_people_and_no_programs() {
+        check_client("client\t50\t0\t%5\t@3\t$1\t/dev/pts/1\tmy work", Some(("/dev/pts/1", 5)));
+        check_client("client\t50\t1\t%5\t@3\t$1\tclient-7\twork", None);
+        check_client("client\t50\t0\t%5\t@3\t$1\t\twork", None);
+        check_client("client\t50\t0\t%5\t@3\t$1", None);
+        check_client("", None);
+    }
+
+    #[test]
+    fn the_visits_of_the_server_are_read_beside() {
+        let printed = format!("visits a b\n{}\n", line("%5", "a", "3.3a", ""));
+        let found = contents(&printed);
+        assert_eq!((found.visits.as_str(), found.panes.len()), ("visits a b", 1));
     }
 
     #[test]
@@ -185,11 +350,12 @@ mod tests {
 
     #[test]
     fn a_pane_in_a_linked_window_is_one_pane() {
-        let printed =
-            [line("%5", "a", "3.3a", ""), line("%5", "b", "3.3a", ""), line("%6", "b", "3.3a", "")];
+        let linked = line("%5", "b", "3.3a", "").replace("$1", "$2");
+        let printed = [line("%5", "a", "3.3a", ""), linked, line("%6", "b", "3.3a", "")];
         let found = read(&printed.join("\n"));
-        let found: Vec<(u32, &str)> = found.iter().map(|p| (p.id.0, p.session.as_str())).collect();
-        assert_eq!(found, [(5, "a"), (6, "b")]);
+        let seen: Vec<(u32, &str)> = found.iter().map(|p| (p.id.0, p.session.as_str())).collect();
+        assert_eq!(seen, [(5, "a"), (6, "b")]);
+        assert_eq!(found[0].links, ["$1", "$2"]);
     }
 
     #[test]

@@ -11,13 +11,13 @@ use std::path::Path;
 /// How much is read at the beginning and at the end of a file.
 pub(super) const PIECE: usize = 64 * 1024;
 
-pub(super) struct Source {
+pub(crate) struct Source {
     file: File,
-    pub(super) size: u64,
+    pub(crate) size: u64,
 }
 
 impl Source {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         // Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
         let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
@@ -35,7 +35,7 @@ impl Source {
 
     /// Fills `buffer` with `length` bytes from `offset` on, or with fewer where the file ends
     /// earlier.
-    pub(super) fn read(&self, offset: u64, length: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
+    pub(crate) fn read(&self, offset: u64, length: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
         buffer.resize(length, 0);
         let mut filled = 0;
         while filled < length {

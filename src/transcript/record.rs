@@ -111,10 +111,15 @@ impl<'a> Message<'a> {
         if let Some(text) = text(self.content) {
             return vec![Part::Text(text)];
         }
-        let blocks: Vec<&RawValue> =
-            self.content.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        blocks.into_iter().map(part).collect()
+        parts_of(self).map(part).collect()
     }
+}
+
+/// The parts of a message as they stand there; nothing where its content is a text.
+pub(super) fn parts_of<'a>(message: &Message<'a>) -> impl Iterator<Item = &'a RawValue> {
+    let blocks: Vec<&RawValue> =
+        message.content.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    blocks.into_iter()
 }
 
 #[derive(Deserialize)]

@@ -70,6 +70,19 @@ fn a_healthy_home_is_ok_and_nothing_is_left_behind() {
 }
 
 #[test]
+fn nobody_is_told_of_what_is_tried_out() {
+    let world = world();
+    set_up(&world);
+    let (config, told) = (world.home().join(".config/cld"), world.path("told"));
+    fs::create_dir_all(&config).unwrap();
+    let command = format!("[\"/usr/bin/touch\", \"{}\"]", told.display());
+    let text = format!("[notify]\nchannels = [\"mine\"]\n[notify.mine]\ncommand = {command}\n");
+    fs::write(config.join("config.toml"), text).unwrap();
+    finds(&world, 0, " 29 hooks ran silently in a pane, ");
+    assert!(!told.exists());
+}
+
+#[test]
 fn the_panes_of_the_user_are_left_alone() {
     let world = equipped(World::new());
     set_up(&world);
@@ -147,7 +160,7 @@ fn a_script_gets_json() {
         .iter()
         .map(|check| check["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["cld", "claude", "tmux", "hooks", "run", "state"]);
+    assert_eq!(names, ["cld", "claude", "tmux", "hooks", "tmux.conf", "run", "state"]);
 
     let text = read(&settings(&world)).replacen('{', "{\"disableAllHooks\": true,", 1);
     fs::write(settings(&world), text).unwrap();
@@ -167,7 +180,7 @@ fn the_version_of_claude_is_compared_with_the_tested_one() {
     program(&claude, "echo broken >&2; exit 1");
     finds(&world, 1, "--version fails: \"broken\"");
     fs::remove_file(claude).unwrap();
-    finds(&world, 1, "error  claude  there is no program `claude`");
+    finds(&world, 1, " there is no program `claude`; ");
     let local = world.home().join(".local/bin");
     fs::create_dir_all(&local).unwrap();
     program(&local.join("claude"), "echo '2.1.326 (Claude Code)'");
@@ -184,7 +197,7 @@ fn the_plugin_is_noticed_with_and_without_the_hooks() {
     set_up(&world);
     finds(&world, 0, "has the plugin and the hooks, every event runs cld twice");
     fs::remove_file(world.path("bin/cld")).unwrap();
-    finds(&world, 1, "error  plugin  the plugin looks for cld in $PATH");
+    finds(&world, 1, " the plugin looks for cld in $PATH, where it is not: ");
 }
 
 #[test]
@@ -221,4 +234,72 @@ fn sockets_without_a_server_are_told_and_removed() {
     let (code, text) = doctor(&world, &["--fix"]);
     assert!(code == Some(0) && text.contains("fixed  sockets"), "{text}");
     assert!(!dir.join("old").exists() && dir.join("default").exists());
+}
+
+#[test]
+fn a_configuration_of_tmux_that_does_not_load_cld_is_told() {
+    let world = world();
+    assert!(run(world.cld(&["setup", "-y", "--no-tmux"]), b"").status.success());
+    finds(&world, 0, "warn   tmux.conf");
+    let (_, text) = doctor(&world, &["--fix"]);
+    assert!(text.contains("warn   tmux.conf"), "nobody has agreed to a block: {text}");
+    set_up(&world);
+    finds(&world, 0, ".tmux.conf loads what this cld needs\n");
+
+    let own = world.home().join(".local/share/cld/cld.tmux");
+    fs::write(&own, "# of another cld\n").unwrap();
+    finds(&world, 0, "loads what another cld needed");
+    let (_, text) = doctor(&world, &["--fix"]);
+    assert!(text.contains("fixed  tmux.conf"), "{text}");
+    finds(&world, 0, ".tmux.conf loads what this cld needs\n");
+    let conf = world.home().join(".tmux.conf");
+    fs::write(&conf, read(&conf).replace("share/cld", "gone")).unwrap();
+    finds(&world, 0, "loads what another cld needed");
+}
+
+#[test]
+fn the_server_that_runs_is_looked_at() {
+    let world = equipped(World::new());
+    set_up(&world);
+    finds(&world, 0, "  focus  ");
+    for hook in ["session-window-changed", "client-session-changed", "window-layout-changed"] {
+        world.tmux(&["set-hook", "-gu", &format!("{hook}[990]")]);
+    }
+    finds(&world, 0, "has not loaded what tmux.conf says");
+    let (_, text) = doctor(&world, &["--fix"]);
+    assert!(text.contains("fixed  server"), "{text}");
+    let (_, text) = doctor(&world, &[]);
+    assert!(!text.contains("  server  "), "{text}");
+
+    world.tmux(&["set-option", "-g", "focus-events", "on"]);
+    world.tmux(&["set-option", "-g", "window-status-format", "#[fg=white]#W"]);
+    finds(&world, 0, "focus-events is on\n");
+    finds(&world, 0, "window-status-format has colours of its own");
+}
+
+#[test]
+fn problems_of_the_configuration_are_told_with_their_line() {
+    let world = world();
+    set_up(&world);
+    let file = world.home().join(".config/cld/config.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "[tabs]\n").unwrap();
+    finds(&world, 0, "config.toml\n");
+    fs::write(&file, "[tabz]\nwaiting = 3\n").unwrap();
+    finds(&world, 0, "config.toml:1: ");
+    fs::write(&file, "[tabs\n").unwrap();
+    finds(&world, 0, "warn   config");
+}
+
+#[test]
+fn a_shell_without_completion_is_told() {
+    let world = world().with("SHELL", "/bin/bash");
+    set_up(&world);
+    finds(&world, 0, "bash does not complete ids and options of cld: run `cld setup --shell`");
+    assert!(run(world.cld(&["setup", "-y", "--shell"]), b"").status.success());
+    finds(&world, 0, "bash has it from ");
+    let dir = world.home().join(".local/share/bash-completion/completions");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("cld"), "").unwrap();
+    finds(&world, 0, "bash-completion/completions/cld\n");
 }

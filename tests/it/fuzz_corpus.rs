@@ -6,7 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::properties::{escape, payload, slug, transcript};
+use proptest::prelude::proptest;
+
+use crate::properties::{escape, payload, search, settings, slug, sse, transcript};
 
 /// The regressions of a target, and the fixtures in the given folders.
 fn replay(target: &str, folders: &[&str], holds: fn(&[u8])) {
@@ -51,4 +53,29 @@ fn any_bytes_can_be_read_as_a_transcript() {
 #[test]
 fn tmux_gets_the_words_that_were_meant() {
     replay("escape", &[], escape::holds);
+}
+
+#[test]
+fn files_of_the_user_come_back_as_they_were() {
+    replay("settings", &[], settings::holds);
+}
+
+#[test]
+fn texts_are_found_where_they_hold_the_word() {
+    replay("search", &["transcripts"], search::holds);
+}
+
+proptest! {
+    #[test]
+    fn texts_of_all_kinds_are_found_where_they_hold_the_word(
+        word in "[a-cA é日\"/\\\\<σΣς😀]{1,4}",
+        text in "[a-cA é日\"/\\\\<\\nσΣς😀É\u{1b}]{0,30}",
+    ) {
+        search::holds(format!("{word}\n{text}").as_bytes());
+    }
+}
+
+#[test]
+fn any_text_is_one_event_of_a_stream() {
+    replay("sse", &["payloads"], sse::holds);
 }

@@ -264,5 +264,6 @@ fn a_server_does_not_grow_with_the_events() {
     let before = memory(&world);
     (20..60).for_each(turn);
     let grown = memory(&world).saturating_sub(before);
-    assert!(grown < 512, "{grown} KiB more after 320 events");
+    // A third of them start a notification, which talks to the server, too.
+    assert!(grown < 1024, "{grown} KiB more after 320 events");
 }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
+use crate::config::configured;
 use crate::events::{all_recorded, bash, prompt, recorded, start, stop};
 use crate::model::{Ev, Model, any_event, ordered_event, shown};
 use crate::world::World;
@@ -124,6 +125,8 @@ fn a_slow_pre_tool_use_does_not_end_the_wait_of_a_call_that_asked_meanwhile() {
 #[test]
 fn repeating_any_recorded_event_changes_nothing_but_times() {
     let world = World::new();
+    // It is noted in the pane which waits were told of, whenever that is done.
+    configured(&world, "[notify]\nchannels = []\n");
     world.hook(&recorded("SessionStart-startup"));
     world.hook(&recorded("UserPromptSubmit"));
     for (name, payload) in all_recorded() {

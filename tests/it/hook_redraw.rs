@@ -133,11 +133,20 @@ fn one_event_starts_one_tmux_process() {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&counting, mode).unwrap();
     let world = world.with("CLD_TMUX", counting.to_str().unwrap());
-    for (name, payload) in crate::events::all_recorded() {
+    let calls = |payload: &serde_json::Value| {
         File::create(&log).unwrap();
-        world.hook(&payload);
-        assert_eq!(std::fs::read_to_string(&log).unwrap(), "call\n", "{name}");
+        world.hook(payload);
+        std::fs::read_to_string(&log).unwrap().lines().count()
+    };
+    assert_eq!(calls(&start("startup")), 1, "the first session of a server");
+    for (name, mut payload) in crate::events::all_recorded() {
+        payload["session_id"] = crate::events::SESSION.into();
+        assert_eq!(calls(&payload), 1, "{name}");
     }
+    // Installed in the middle of a session: the first event names it, and is told that it does.
+    let mut other = prompt("go");
+    other["session_id"] = crate::stage::id(7).into();
+    assert_eq!((calls(&other), calls(&other)), (2, 1));
 }
 
 fn which(program: &std::path::Path) -> String {

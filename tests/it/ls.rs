@@ -1,6 +1,7 @@
 //! What `cld ls` shows.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +72,10 @@ fn a_session_in_a_pane_is_described_in_full() {
         "status": "stopped",
         "state": "waiting",
         "alive": true,
-        "waiting": {"kind": "permission", "since": "now", "context": "Bash: rm -rf build"},
+        "waiting": {
+            "kind": "permission", "since": "now", "context": "Bash: rm -rf build",
+            "put_off": false, "put_off_until": null,
+        },
         "directory": directory,
         "transcript": path,
         "config_dir": config_dir(&world),
@@ -210,6 +214,32 @@ fn a_session_that_goes_on_elsewhere_is_not_shown_where_it_ended() {
     assert_eq!((words(&listed), &listed["pane"]), ("running running -".to_owned(), &Value::Null));
 }
 
+/// The whole path of a program: cld gives its requests no environment.
+fn which(program: &Path) -> String {
+    let found = std::process::Command::new("which").arg(program).output().unwrap();
+    printed(&found).trim().to_owned()
+}
+
+#[test]
+fn any_number_of_panes_is_one_request() {
+    let world = World::new();
+    for _ in 0..20 {
+        world.tmux(&["new-window", "-d", "sleep 1000"]);
+    }
+    for pane in world.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]).lines() {
+        let id = format!("{:0>8}-0000-4000-8000-000000000000", &pane[1..]);
+        world.tmux(&["set-option", "-p", "-t", pane, "@meta.claude.session_id", &id]);
+    }
+    let spy = world.path("spy");
+    let real = which(&tmux_program());
+    let script = format!("#!/bin/sh\necho \"$*\" >>\"$0.log\"\nexec {real} \"$@\"\n");
+    fs::write(&spy, script).unwrap();
+    fs::set_permissions(&spy, fs::Permissions::from_mode(0o755)).unwrap();
+    let listed = printed(&world.cld(&["ls"]).env("CLD_TMUX", &spy).output().unwrap());
+    assert_eq!(listed.lines().count(), 21, "{listed}");
+    assert_eq!(fs::read_to_string(world.path("spy.log")).unwrap().lines().count(), 1);
+}
+
 #[test]
 fn a_window_that_is_linked_twice_is_listed_once() {
     let world = World::new();
@@ -317,6 +347,32 @@ fn past_sessions_are_added_the_newest_first() {
     assert_eq!(ids(&sessions(&world, &["--all", "--waiting"])), [] as [&str; 0]);
     let table = ls(&world, &["--all"]);
     assert!(table.contains("[■] 45da8798  ended  1h  -         /home/u/proj  hello\n"), "{table}");
+}
+
+#[test]
+fn one_id_in_two_folders_is_one_session() {
+    let world = World::bare();
+    let config = config_dir(&world);
+    let home = world.home();
+    for (directory, seconds_ago) in [("old copy", 7200), ("project", 60)] {
+        let directory = home.join(directory);
+        fs::create_dir(&directory).unwrap();
+        let directory = directory.to_str().unwrap();
+        Transcript { seconds_ago, ..transcript(SESSION, directory, "hello") }.plant(&config);
+    }
+    Transcript { seconds_ago: 3600, ..transcript(OLD, "/p", "other") }.plant(&config);
+    for arguments in [&["--all"][..], &["--all", "--limit", "2"]] {
+        let all = sessions(&world, arguments);
+        assert_eq!(ids(&all), [SESSION, OLD]);
+        assert_eq!(all[0]["directory"], json!(home.join("project")), "the one that went on");
+    }
+    let mut here = world.cld(&["ls", "--all", "--here"]);
+    let here = printed(&here.current_dir(home.join("old copy")).output().unwrap());
+    assert_eq!(here.lines().count(), 1, "a copy belongs to its folder as well: {here}");
+
+    let shown = printed(&world.cld(&["show", SESSION]).output().unwrap());
+    let files = shown.lines().filter(|line| line.contains(".jsonl")).count();
+    assert_eq!(files, 2, "both are named: {shown}");
 }
 
 #[test]

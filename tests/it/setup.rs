@@ -112,7 +112,7 @@ fn a_dry_run_shows_the_difference_and_writes_nothing() {
     let world = world_with(SETTINGS);
     let shown = setup(&world, &["-n"]);
     succeeds(&shown);
-    assert!(shown.out.starts_with("--- "), "{}", shown.out);
+    assert!(shown.out.contains("\n+++ "), "{}", shown.out);
     assert!(shown.out.contains("\n+    \"SessionStart\": [{\"hooks\""), "{}", shown.out);
     assert!(!shown.out.contains('\u{1b}'), "no colours into a pipe");
     assert_eq!(entries(&world.home().join(".claude")), ["settings.json"]);

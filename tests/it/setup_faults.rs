@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::setup::{read, settings};
@@ -35,15 +35,15 @@ fn has_strace() -> bool {
     works
 }
 
-/// How often each system call is made from the first look at the settings on: name, and numbers of
-/// the first and the last such call.
-fn calls_of_a_run(trace: &str) -> BTreeMap<String, (usize, usize)> {
+/// How often each system call is made from the first look at a file on: name, and numbers of the
+/// first and the last such call.
+fn calls_of_a_run(trace: &str, file: &str) -> BTreeMap<String, (usize, usize)> {
     let mut calls = BTreeMap::new();
     let mut begun = false;
     for line in trace.lines() {
         let call = line.split_once(' ').map_or("", |(_, call)| call.trim_start());
         let Some((name, _)) = call.split_once('(') else { continue };
-        begun |= line.contains("settings.json");
+        begun |= line.contains(file);
         let (first, last) = calls.entry(name.to_owned()).or_insert((1, 0));
         *last += 1;
         *first = if begun { *first } else { *last + 1 };
@@ -54,17 +54,24 @@ fn calls_of_a_run(trace: &str) -> BTreeMap<String, (usize, usize)> {
 
 /// Kills `cld setup` at every system call in turn, and asserts that the file is whole each time.
 #[track_caller]
-fn killed_anywhere(before: Option<&str>, arguments: &[&str]) {
-    let world = World::bare();
+fn killed_anywhere(world: &World, file: &Path, before: Option<&str>, arguments: &[&str]) {
     let prepare = || {
-        let _ = fs::remove_dir_all(world.home().join(".claude"));
+        let _ = fs::remove_file(file);
+        let dir = file.parent().unwrap();
+        for name in fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+            if name.to_str().unwrap().contains("cld-") {
+                fs::remove_file(name).unwrap();
+            }
+        }
         if let Some(text) = before {
-            fs::create_dir(world.home().join(".claude")).unwrap();
-            fs::write(settings(&world), text).unwrap();
+            fs::create_dir_all(dir).unwrap();
+            fs::write(file, text).unwrap();
+        } else if dir != world.home() {
+            let _ = fs::remove_dir(dir);
         }
     };
-    let content = || fs::read_to_string(settings(&world)).ok();
-    let ran = |inject: Option<&str>| -> Output { run(traced(&world, inject, arguments), b"") };
+    let content = || fs::read_to_string(file).ok();
+    let ran = |inject: Option<&str>| -> Output { run(traced(world, inject, arguments), b"") };
 
     prepare();
     assert!(ran(None).status.success());
@@ -72,7 +79,8 @@ fn killed_anywhere(before: Option<&str>, arguments: &[&str]) {
     assert_ne!(before, after.as_deref(), "the run is about something");
 
     let (mut old, mut new) = (0, 0);
-    for (name, (first, last)) in calls_of_a_run(&read(&world.path("trace"))) {
+    let name = file.file_name().unwrap().to_str().unwrap();
+    for (name, (first, last)) in calls_of_a_run(&read(&world.path("trace")), name) {
         for number in first..=last {
             prepare();
             let status = ran(Some(&format!("{name}:signal=KILL:when={number}"))).status;
@@ -91,15 +99,38 @@ fn killed_anywhere(before: Option<&str>, arguments: &[&str]) {
 #[test]
 fn killed_while_it_writes_the_file_is_the_old_or_the_new_one() {
     if has_strace() {
-        killed_anywhere(Some(SETTINGS), &["setup", "-y"]);
+        let world = World::bare();
+        let file = settings(&world);
+        killed_anywhere(&world, &file, Some(SETTINGS), &["setup", "-y", "--no-tmux"]);
     }
 }
 
 #[test]
 fn killed_while_it_creates_the_file_there_is_none_or_the_whole_one() {
     if has_strace() {
-        killed_anywhere(None, &["setup", "-y"]);
+        let world = World::bare();
+        killed_anywhere(&world, &settings(&world), None, &["setup", "-y", "--no-tmux"]);
     }
+}
+
+#[test]
+fn killed_anywhere_the_configuration_of_tmux_is_whole_too() {
+    if !has_strace() {
+        return;
+    }
+    for before in [Some("set -g mouse on\n"), None] {
+        let world = World::bare();
+        assert!(run(world.cld(&["setup", "-y"]), b"").status.success());
+        killed_anywhere(&world, &tmux_conf(&world), before, &["setup", "-y"]);
+    }
+    let world = World::bare();
+    let before = "a\n# >>> cld >>>\nsource-file -q x\n# <<< cld <<<\n";
+    let arguments = ["setup", "-y", "--uninstall"];
+    killed_anywhere(&world, &tmux_conf(&world), Some(before), &arguments);
+}
+
+fn tmux_conf(world: &World) -> PathBuf {
+    world.home().join(".tmux.conf")
 }
 
 #[test]
@@ -116,7 +147,7 @@ fn errors_of_the_disk_leave_the_file_and_nothing_beside_it() {
         ("fchmod:error=EPERM", "not permitted"),
         ("renameat2:error=EROFS", "Read-only file system"),
     ] {
-        let output = run(traced(&world, Some(inject), &["setup", "-y"]), b"");
+        let output = run(traced(&world, Some(inject), &["setup", "-y", "--no-tmux"]), b"");
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{inject}: {error}");
         assert!(error.contains(problem) && error.contains("it is as it was"), "{inject}: {error}");
@@ -136,10 +167,31 @@ fn a_file_system_that_cannot_exchange_files_gets_a_plain_rename() {
             fs::create_dir(world.home().join(".claude")).unwrap();
             fs::write(settings(&world), text).unwrap();
         }
-        let output = run(traced(&world, Some("renameat2:error=EINVAL"), &["setup", "-y"]), b"");
+        let output =
+            run(traced(&world, Some("renameat2:error=EINVAL"), &["setup", "-y", "--no-tmux"]), b"");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert!(read(&settings(&world)).contains("SessionStart"));
     }
+}
+
+/// Another program writes a file at the very moment at which `cld setup` replaces it.
+#[track_caller]
+fn written_in_the_last_moment(world: &World, file: &Path, theirs: &str) -> String {
+    // The call that replaces the file is held up until the other program has written.
+    let inject = "renameat2:delay_enter=2s:when=1";
+    let mut command = traced(world, Some(inject), &["setup", "-y"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let trace = world.path("trace");
+    poll_until("the file is about to be replaced", || {
+        fs::read_to_string(&trace).is_ok_and(|trace| trace.contains("renameat2("))
+    });
+    let beside = world.path("theirs");
+    fs::write(&beside, theirs).unwrap();
+    fs::rename(&beside, file).unwrap();
+    assert!(wait_for(&mut child).success());
+    let renames = read(&trace).matches("renameat2(").count();
+    assert!(renames > 1, "the change came in time to matter");
+    read(file)
 }
 
 #[test]
@@ -149,28 +201,24 @@ fn a_change_in_the_last_moment_is_not_lost() {
     }
     for before in [Some(SETTINGS), None] {
         let world = World::bare();
-        let dir = world.home().join(".claude");
-        fs::create_dir(&dir).unwrap();
-        if let Some(text) = before {
-            fs::write(settings(&world), text).unwrap();
+        assert!(run(world.cld(&["setup", "-y"]), b"").status.success());
+        match before {
+            Some(text) => fs::write(settings(&world), text).unwrap(),
+            None => fs::remove_file(settings(&world)).unwrap(),
         }
-        // The call that replaces the file is held up until the other program has written.
-        let inject = "renameat2:delay_enter=2s:when=1";
-        let mut command = traced(&world, Some(inject), &["setup", "-y"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let trace = world.path("trace");
-        poll_until("the file is about to be replaced", || {
-            fs::read_to_string(&trace).is_ok_and(|trace| trace.contains("renameat2("))
-        });
-        let theirs = dir.join("theirs");
-        fs::write(&theirs, "{\n  \"model\": \"sonnet\"\n}\n").unwrap();
-        fs::rename(&theirs, settings(&world)).unwrap();
-
-        assert!(wait_for(&mut child).success());
-        let text = read(&settings(&world));
+        let theirs = "{\n  \"model\": \"sonnet\"\n}\n";
+        let text = written_in_the_last_moment(&world, &settings(&world), theirs);
         assert!(text.contains("sonnet") && text.contains("SessionStart"), "{text}");
-        let renames = read(&trace).matches("renameat2(").count();
-        assert!(renames > 1, "the change came in time to matter");
+    }
+    for before in [Some("set -g mouse on\n"), None] {
+        let world = World::bare();
+        assert!(run(world.cld(&["setup", "-y"]), b"").status.success());
+        match before {
+            Some(text) => fs::write(tmux_conf(&world), text).unwrap(),
+            None => fs::remove_file(tmux_conf(&world)).unwrap(),
+        }
+        let text = written_in_the_last_moment(&world, &tmux_conf(&world), "set -g mouse off\n");
+        assert!(text.starts_with("set -g mouse off\n# >>> cld >>>\nsource-file "), "{text}");
     }
 }
 
@@ -182,7 +230,7 @@ fn a_directory_that_may_not_be_written_is_an_error() {
     fs::write(settings(&world), SETTINGS).unwrap();
     let command = if rustix::process::geteuid().is_root() {
         // Modes do not stop root, a read-only mount does.
-        let own = world.cld(&["setup", "-y"]);
+        let own = world.cld(&["setup", "-y", "--no-tmux"]);
         let mut command = Command::new("unshare");
         let mount =
             r#"mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" || exit 77; exec "$@""#;
@@ -192,7 +240,7 @@ fn a_directory_that_may_not_be_written_is_an_error() {
         command
     } else {
         fs::set_permissions(&dir, fs::Permissions::from_mode(0o555)).unwrap();
-        world.cld(&["setup", "-y"])
+        world.cld(&["setup", "-y", "--no-tmux"])
     };
     let output = run(command, b"");
     if output.status.code() == Some(77) {

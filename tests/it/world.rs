@@ -51,19 +51,29 @@ impl World {
     pub(crate) fn new() -> Self {
         let mut world = Self::bare();
         world.tmux(&["new-session", "-d", "-s", "main", "-x", "120", "-y", "40", "sleep 1000"]);
+        // Keys that a busy machine delivers at once are not a paste.
+        world.tmux(&["set-option", "-g", "assume-paste-time", "0"]);
         world.pane = world.tmux(&["display-message", "-p", "#{pane_id}"]);
         world.server_pid = world.tmux(&["display-message", "-p", "#{pid}"]);
         world
     }
 
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        self.extra.insert(name.to_owned(), value.to_owned());
+        self.set(name, value);
         self
     }
 
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.extra.insert(name.to_owned(), value.to_owned());
+    }
+
     pub(crate) fn without(mut self, name: &str) -> Self {
-        self.removed.push(name.to_owned());
+        self.forget(name);
         self
+    }
+
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.removed.push(name.to_owned());
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -89,7 +99,11 @@ impl World {
     fn tmux_command(&self) -> Command {
         let mut command = Command::new(tmux_program());
         command.args(["-u", "-f", "/dev/null", "-S"]).arg(self.socket());
-        command.env_clear().env("PATH", path()).env("HOME", self.home());
+        // For what the server itself starts: clients and servers of other versions may not agree.
+        let own = tmux_program().parent().map(|dir| format!("{}:", dir.display()));
+        let path = format!("{}{}", own.filter(|dir| dir.len() > 1).unwrap_or_default(), path());
+        command.env_clear().env("PATH", path).env("CLD_TMUX", tmux_program());
+        command.env("HOME", self.home());
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
         command
     }
@@ -133,6 +147,14 @@ impl World {
     #[track_caller]
     pub(crate) fn hook(&self, payload: &Value) {
         self.hook_bytes(payload.to_string().as_bytes());
+    }
+
+    /// The same from another pane of the server.
+    #[track_caller]
+    pub(crate) fn hook_in(&self, pane: &str, payload: &Value) {
+        let mut command = self.cld(&["hook"]);
+        command.env("TMUX_PANE", pane);
+        assert_silent(&run(command, payload.to_string().as_bytes()));
     }
 
     #[track_caller]
@@ -203,15 +225,20 @@ impl World {
 
     /// A client that looks at this world's server, in a second server that is its terminal.
     pub(crate) fn attach(&self) -> Terminal<'_> {
-        let terminal = Terminal { world: self };
+        self.attach_to("main")
+    }
+
+    /// The same, looking at another session; one client for each.
+    pub(crate) fn attach_to(&self, session: &str) -> Terminal<'_> {
+        let terminal = Terminal { world: self, socket: self.path(&format!("terminal-{session}")) };
         let attach = format!(
-            "env -u TMUX -u TMUX_PANE TERM=screen-256color {} -u -S {} attach -t main",
+            "env -u TMUX -u TMUX_PANE TERM=screen-256color {} -u -S {} attach -t {session}",
             tmux_program().display(),
             self.socket().display()
         );
         terminal.tmux(&["new-session", "-d", "-x", "120", "-y", "40", &attach]);
         poll_until("a client is attached", || {
-            !self.tmux(&["list-clients", "-F", "#{client_name}"]).is_empty()
+            self.tmux(&["list-clients", "-F", "#{session_name}"]).lines().any(|s| s == session)
         });
         terminal
     }
@@ -226,12 +253,13 @@ impl Drop for World {
 /// The outer server of the nested-tmux recipe: typing is `send-keys`, seeing is `capture-pane`.
 pub(crate) struct Terminal<'a> {
     world: &'a World,
+    socket: PathBuf,
 }
 
 impl Terminal<'_> {
     fn command(&self) -> Command {
         let mut command = Command::new(tmux_program());
-        command.args(["-u", "-f", "/dev/null", "-S"]).arg(self.world.path("terminal"));
+        command.args(["-u", "-f", "/dev/null", "-S"]).arg(&self.socket);
         command.env_clear().env("PATH", path()).env("HOME", self.world.home());
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
         command
@@ -243,6 +271,10 @@ impl Terminal<'_> {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "tmux {arguments:?}: {error}");
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    pub(crate) fn press(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys"], keys].concat());
     }
 
     pub(crate) fn screen(&self) -> String {

@@ -21,6 +21,8 @@ fn pane(server_pid: u32, id: u32, kept: Option<Kept>) -> Pane {
         window: format!("@{id}"),
         window_index: 0,
         index: 0,
+        links: Vec::new(),
+        put_off: None,
         kept,
     }
 }

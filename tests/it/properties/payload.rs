@@ -1,9 +1,11 @@
 //! Whatever stands in a payload, the request for tmux is one line of safe words that fits.
 
+use cld::config::{TabStyle, Tabs};
 use cld::hook::event::Event;
-use cld::hook::request;
 use cld::hook::transition::{Change, Facts, LONGEST_CONFIG_DIR, Process, transition};
-use cld::session::Moment;
+use cld::hook::{Manner, request};
+use cld::session::{Moment, WaitKind};
+use cld::tabs::Vocabulary;
 use cld::tmux::Place;
 
 /// tmux takes requests of 16 kB.
@@ -25,10 +27,24 @@ pub(crate) fn holds(data: &[u8]) {
     assert!(changes.iter().any(|change| matches!(change, Change::Latest { .. })));
     let nested = Facts { nested: true, ..facts };
     assert_eq!(transition(&event, &nested), [], "a nested session changes nothing");
+    let manner = Manner {
+        words: Vocabulary::new(
+            &Tabs {
+                idle: TabStyle::Theme,
+                running: TabStyle::Style("fg=#6699cc,bg=default,bold,italics".to_owned()),
+                waiting: TabStyle::Style("fg=#EC5f67,bg=default,bold,italics".to_owned()),
+                debounce_ms: 1500,
+            },
+            &"p".repeat(256),
+        ),
+        notified: WaitKind::ALL.to_vec(),
+        debounce_ms: 1500,
+    };
     let mut place = Place::parse("/s,1,0".as_ref(), "%5".as_ref()).expect("a place");
+    let began = Moment::from_micros(1_794_964_287_516_000);
     for hidden_environment in [true, false] {
         place.server.hidden_environment = hidden_environment;
-        for batch in request(&changes, &place, Moment::from_micros(1_794_964_287_516_000)) {
+        for batch in request(&changes, &place, began, &manner) {
             check(&batch.words());
         }
     }
@@ -40,6 +56,7 @@ fn check(words: &[String]) {
     for word in words {
         assert!(!word.chars().any(char::is_control), "{word:?}");
     }
-    let text = words.join(" ");
-    assert!(text.starts_with("if -F -t %5 "), "{text}");
+    let (guard, rest) = words.split_first().expect("a request has words");
+    assert!(guard == "if" || guard.starts_with("cld-"), "{words:?}");
+    assert_eq!(rest[..3], ["-F", "-t", "%5"], "{words:?}");
 }

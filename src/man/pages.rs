@@ -1,0 +1,36 @@
+//! Every page of the manual. Made by tests/it/man.rs: do not edit.
+
+use super::Page;
+
+pub(super) const PAGES: &[Page] = &[
+    ("cld.1", include_str!("../../man/cld.1")),
+    ("cld-back.1", include_str!("../../man/cld-back.1")),
+    ("cld-completions.1", include_str!("../../man/cld-completions.1")),
+    ("cld-config.1", include_str!("../../man/cld-config.1")),
+    ("cld-config.5", include_str!("../../man/cld-config.5")),
+    ("cld-demo.1", include_str!("../../man/cld-demo.1")),
+    ("cld-dismiss.1", include_str!("../../man/cld-dismiss.1")),
+    ("cld-doctor.1", include_str!("../../man/cld-doctor.1")),
+    ("cld-hook.1", include_str!("../../man/cld-hook.1")),
+    ("cld-hub.1", include_str!("../../man/cld-hub.1")),
+    ("cld-hub.7", include_str!("../../man/cld-hub.7")),
+    ("cld-init.1", include_str!("../../man/cld-init.1")),
+    ("cld-jump.1", include_str!("../../man/cld-jump.1")),
+    ("cld-log.1", include_str!("../../man/cld-log.1")),
+    ("cld-ls.1", include_str!("../../man/cld-ls.1")),
+    ("cld-man.1", include_str!("../../man/cld-man.1")),
+    ("cld-next.1", include_str!("../../man/cld-next.1")),
+    ("cld-pick.1", include_str!("../../man/cld-pick.1")),
+    ("cld-queue.1", include_str!("../../man/cld-queue.1")),
+    ("cld-restore.1", include_str!("../../man/cld-restore.1")),
+    ("cld-resume.1", include_str!("../../man/cld-resume.1")),
+    ("cld-search.1", include_str!("../../man/cld-search.1")),
+    ("cld-send.1", include_str!("../../man/cld-send.1")),
+    ("cld-setup.1", include_str!("../../man/cld-setup.1")),
+    ("cld-show.1", include_str!("../../man/cld-show.1")),
+    ("cld-skip.1", include_str!("../../man/cld-skip.1")),
+    ("cld-snooze.1", include_str!("../../man/cld-snooze.1")),
+    ("cld-stats.1", include_str!("../../man/cld-stats.1")),
+    ("cld-wait.1", include_str!("../../man/cld-wait.1")),
+    ("cld-watch.1", include_str!("../../man/cld-watch.1")),
+];

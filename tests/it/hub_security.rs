@@ -1,0 +1,430 @@
+//! Who may do what: the whole table against the running hub, and everything around it.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::hub_world::{Hub, log_of, request, request_on, said, world};
+use crate::world::{DEADLINE, World, poll_until, wait_for};
+
+/// Something that is not answered with 4xx has reached its handler.
+const ROUTES: [(&str, &str, &str); 14] = [
+    ("GET", "/status", "read"),
+    ("GET", "/metrics", "read"),
+    ("GET", "/openapi.json", "read"),
+    ("GET", "/queue", "read"),
+    ("GET", "/sessions", "read"),
+    ("GET", "/sessions/x", "read"),
+    ("GET", "/sessions/x/history", "read"),
+    ("GET", "/sessions/x/events", "read"),
+    ("GET", "/nonsense", "read"),
+    ("POST", "/events", "collect"),
+    ("POST", "/sessions", "control"),
+    ("POST", "/sessions/x/message", "control"),
+    ("DELETE", "/sessions/x", "control"),
+    ("POST", "/auth/tickets", "control"),
+];
+
+fn event() -> Value {
+    json!({ "hook_event_name": "Stop", "session_id": "s" })
+}
+
+#[test]
+fn every_route_needs_a_token_of_its_scope() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let scopes = ["control", "read", "collect"];
+    let tokens = scopes.map(|scope| said(&world, &["hub", "token", "--scope", scope]));
+    for (method, path, needed) in ROUTES {
+        let json = ("Content-Type", "application/json");
+        let without = hub.request(method, path, &[json], b"{}");
+        assert_eq!((without.status, without.code()), (401, "unauthorized"), "{method} {path}");
+        assert_eq!(without.header("www-authenticate"), Some("Bearer"));
+        for wrong in
+            ["Bearer x", "Bearer ", "Basic eDp5", &hub.token, &format!("Bearer {}x", hub.token)]
+        {
+            let answer = hub.request(method, path, &[json, ("Authorization", wrong)], b"{}");
+            assert_eq!(answer.status, 401, "{method} {path} {wrong}");
+        }
+        for (scope, token) in scopes.iter().zip(&tokens) {
+            let answer = hub.send(token, method, path, Some(b"{}"));
+            let is_allowed = *scope == "control" || *scope == needed;
+            let is_refused = answer.code() == "wrong_scope";
+            assert_eq!(is_refused, !is_allowed, "{method} {path} {scope} {answer:?}");
+        }
+    }
+    for query in ["token", "access_token", "ticket"] {
+        let answer = hub.request("GET", &format!("/sessions?{query}={}", hub.token), &[], b"");
+        assert_eq!(answer.status, 401, "no token in an address");
+    }
+    let cookie = format!("token={}", hub.token);
+    assert_eq!(hub.request("GET", "/sessions", &[("Cookie", &cookie)], b"").status, 401);
+    for path in ["/healthz", "/", "/app.css", "/app.js"] {
+        assert_eq!(hub.request("GET", path, &[], b"").status, 200, "{path} holds no data");
+    }
+}
+
+#[test]
+fn what_a_foreign_page_can_send_reaches_no_handler() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let authorization = format!("Bearer {}", hub.token);
+    let (token, json) = (("Authorization", &*authorization), ("Content-Type", "application/json"));
+    let body = event().to_string();
+    let port = hub.address.rsplit_once(':').unwrap().1.to_owned();
+    let own = format!("http://{}", hub.address);
+    let rebound = format!("evil.test:{port}");
+    let localhost = format!("localhost:{port}");
+    let before = hub.metric("events_total");
+    for (fields, code) in [
+        // DNS rebinding: the browser believes that evil.test is this machine.
+        (vec![("Host", &*rebound)], "host_not_allowed"),
+        (vec![("Host", &*rebound), ("Origin", "http://evil.test")], "host_not_allowed"),
+        (vec![("Host", "evil.test")], "host_not_allowed"),
+        (vec![("Host", "127.0.0.1")], "host_not_allowed"),
+        (vec![("Host", "0.0.0.0")], "host_not_allowed"),
+        (vec![("Host", "")], "host_not_allowed"),
+        (vec![("Origin", "http://evil.test")], "origin_not_allowed"),
+        (vec![("Origin", "null")], "origin_not_allowed"),
+        (vec![("Origin", "http://127.0.0.1:1")], "origin_not_allowed"),
+        (vec![("Sec-Fetch-Site", "cross-site")], "origin_not_allowed"),
+        (vec![("Sec-Fetch-Site", "same-site")], "origin_not_allowed"),
+    ] {
+        let fields: Vec<_> = fields.into_iter().chain([token, json]).collect();
+        let answer = hub.request("POST", "/events", &fields, body.as_bytes());
+        assert_eq!((answer.status, answer.code()), (403, code), "{fields:?}");
+    }
+    // Forms and `no-cors` requests can only send these.
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+        let answer =
+            hub.request("POST", "/events", &[token, ("Content-Type", kind)], body.as_bytes());
+        assert_eq!((answer.status, answer.code()), (415, "unsupported_media_type"));
+    }
+    assert_eq!(hub.request("POST", "/events", &[token], body.as_bytes()).status, 415);
+    let preflight = [("Origin", &*own), ("Access-Control-Request-Method", "POST")];
+    let answer = hub.request("OPTIONS", "/events", &preflight, b"");
+    assert_eq!(answer.status, 405);
+    assert_eq!(hub.metric("events_total"), before, "nothing was taken in");
+
+    for fields in [
+        vec![("Origin", &*own)],
+        vec![("Host", &*localhost)],
+        vec![("Sec-Fetch-Site", "same-origin")],
+    ] {
+        let fields: Vec<_> = fields.into_iter().chain([token, json]).collect();
+        let answer = hub.request("POST", "/events", &fields, body.as_bytes());
+        assert_eq!(answer.status, 202, "{fields:?}");
+        assert!(!answer.head.to_lowercase().contains("access-control"), "{}", answer.head);
+        assert!(!answer.head.to_lowercase().contains("set-cookie"), "{}", answer.head);
+    }
+}
+
+#[test]
+fn every_answer_forbids_what_pages_do_not_need() {
+    let world = world();
+    let hub = Hub::start(&world);
+    for (path, status) in [("/", 200), ("/healthz", 200), ("/sessions", 401), ("/nonsense", 401)] {
+        let answer = hub.request("GET", path, &[], b"");
+        assert_eq!(answer.status, status);
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'"), "{policy}");
+        assert!(
+            !policy.contains("unsafe") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("x-frame-options"), Some("DENY"));
+        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+        assert!(answer.header("server").is_none());
+    }
+    let answer = hub.get("/nonsense");
+    assert_eq!((answer.status, answer.code()), (404, "not_found"));
+    assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+    for field in ["type", "title", "status", "code", "detail", "request_id"] {
+        assert!(!answer.json[field].is_null(), "{field} in {}", answer.text);
+    }
+    let answer = hub.ask("PUT", "/queue", None);
+    assert_eq!((answer.status, answer.code()), (405, "method_not_allowed"));
+    assert_eq!(answer.header("allow"), Some("GET, HEAD"));
+}
+
+#[test]
+fn a_browser_is_let_in_by_a_ticket_that_is_good_once() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let address = said(&world, &["hub", "open", "--print"]);
+    let ticket = address.strip_prefix(&format!("http://{}/#t=", hub.address)).unwrap();
+    let json = ("Content-Type", "application/json");
+    let exchange = |ticket: &str| {
+        let body = json!({ "ticket": ticket }).to_string();
+        hub.request("POST", "/auth/session", &[json], body.as_bytes())
+    };
+    assert_eq!(exchange("wrong").code(), "ticket_invalid");
+    let session = exchange(ticket);
+    assert_eq!((session.status, &session.json["scope"]), (200, &json!("control")));
+    assert_eq!(exchange(ticket).code(), "ticket_invalid");
+    let token = session.json["token"].as_str().unwrap();
+    assert_eq!(hub.send(token, "GET", "/sessions", None).status, 200);
+    assert_eq!(hub.send(token, "DELETE", "/auth/session", None).status, 204);
+    assert_eq!(hub.send(token, "GET", "/sessions", None).status, 401);
+
+    let address = said(&world, &["hub", "open", "--print", "--read-only"]);
+    let token = exchange(address.split_once("#t=").unwrap().1).json["token"].clone();
+    let token = token.as_str().unwrap();
+    assert_eq!(hub.send(token, "GET", "/sessions", None).status, 200);
+    assert_eq!(hub.send(token, "POST", "/sessions", Some(b"{}")).code(), "wrong_scope");
+    assert!(!hub.log().contains(ticket));
+}
+
+#[test]
+fn a_token_can_be_replaced_by_the_user_alone() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let new = said(&world, &["hub", "token", "--rotate"]);
+    assert_ne!(new, hub.token);
+    assert_eq!(hub.get("/sessions").status, 401, "the old one ends at once");
+    assert_eq!(hub.send(&new, "GET", "/sessions", None).status, 200);
+    let answer = hub.send(&new, "POST", "/auth/rotate", Some(br#"{"scope":"control"}"#));
+    assert_eq!((answer.status, answer.code()), (403, "socket_only"));
+    assert_eq!(said(&world, &["hub", "token"]), new);
+    assert_eq!(new.len(), 43, "256 bits");
+}
+
+#[test]
+fn the_socket_needs_no_token_and_takes_nothing_from_browsers() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let socket = hub.dir().join("hub.sock");
+    assert_eq!(said(&world, &["hub", "status", "--socket"]), socket.to_str().unwrap());
+    assert_eq!(request_on(&socket, "GET", "/sessions", &[], b"").status, 200);
+    let foreign = [("Origin", "http://localhost")];
+    assert_eq!(request_on(&socket, "GET", "/sessions", &foreign, b"").status, 403);
+    let host = [("Host", "evil.test")];
+    assert_eq!(request_on(&socket, "GET", "/sessions", &host, b"").status, 403);
+    assert_eq!(request_on(&socket, "POST", "/events", &[], b"{}").status, 415);
+}
+
+#[test]
+fn containers_have_a_door_of_their_own_that_only_takes_events() {
+    let world = world();
+    let hub = Hub::start_with(&world, &["--collector-listen", "127.0.0.1:0"]);
+    let status: Value = serde_json::from_str(&said(&world, &["hub", "status", "--json"])).unwrap();
+    let collector = status["collector"].as_str().unwrap().trim_start_matches("http://").to_owned();
+    let token = said(&world, &["hub", "token", "--scope", "collect"]);
+    let authorization = format!("Bearer {token}");
+    let port = collector.rsplit_once(':').unwrap().1;
+    let docker = format!("host.docker.internal:{port}");
+    let fields = [
+        ("Host", docker.as_str()),
+        ("Authorization", &authorization),
+        ("Content-Type", "application/json"),
+    ];
+    let body = event().to_string();
+    assert_eq!(request(&collector, "POST", "/events", &fields, body.as_bytes()).status, 202);
+    assert_eq!(request(&collector, "GET", "/healthz", &[], b"").status, 200);
+    let control = format!("Bearer {}", hub.token);
+    for (method, path) in [
+        ("GET", "/sessions"),
+        ("POST", "/sessions"),
+        ("GET", "/events"),
+        ("GET", "/"),
+        ("DELETE", "/sessions/x"),
+        ("POST", "/auth/session"),
+    ] {
+        let fields = [("Authorization", &*control), ("Content-Type", "application/json")];
+        assert_eq!(request(&collector, method, path, &fields, b"{}").status, 404, "{path}");
+    }
+    let json = ("Content-Type", "application/json");
+    assert_eq!(request(&collector, "POST", "/events", &[json], body.as_bytes()).status, 401);
+    assert_eq!(hub.request("POST", "/events", &fields, body.as_bytes()).status, 403);
+
+    // `cld hook` in a container: the token comes in a file.
+    let file = world.path("token");
+    fs::write(&file, format!("{token}\n")).unwrap();
+    let mut hook = world.cld(&["hook"]);
+    hook.env("CLAUDE_HUB_COLLECTOR_URL", format!("http://{collector}"));
+    hook.env("CLAUDE_HUB_COLLECTOR_TOKEN_FILE", &file);
+    let before = hub.metric("events_total");
+    crate::world::assert_silent(&crate::world::run(hook, body.as_bytes()));
+    assert_eq!(hub.metric("events_total"), before + 1);
+}
+
+#[test]
+fn a_launch_posts_for_itself_alone() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let (own, other) = (hub.start_session(""), hub.start_session(""));
+    hub.wait_for_state(&own, "idle");
+    hub.wait_for_state(&other, "idle");
+    let pid = hub.session(&own)["pid"].as_u64().unwrap();
+    let environment = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
+    let token = environment.split('\0').find_map(|v| v.strip_prefix("CLAUDE_HUB_COLLECTOR_TOKEN="));
+    let token = token.unwrap();
+    let post = |session: &str| {
+        let body = json!({ "hook_event_name": "Stop", "session_id": session }).to_string();
+        hub.send(token, "POST", "/events", Some(body.as_bytes()))
+    };
+    assert_eq!(post(&own).status, 202);
+    assert_eq!((post(&other).status, post(&other).code()), (403, "wrong_launch"));
+    assert_eq!(hub.send(token, "GET", "/sessions", None).code(), "wrong_scope");
+    let launch = hub.session(&other)["launch_id"].as_str().unwrap().to_owned();
+    let authorization = format!("Bearer {token}");
+    let fields = [
+        ("Authorization", &*authorization),
+        ("Content-Type", "application/json"),
+        ("X-Cld-Launch", &launch),
+    ];
+    let body = json!({ "hook_event_name": "Stop", "session_id": own }).to_string();
+    let answer = hub.request("POST", "/events", &fields, body.as_bytes());
+    assert_eq!(answer.code(), "wrong_launch");
+}
+
+#[test]
+fn without_tokens_everything_else_is_still_checked() {
+    let world = world();
+    let hub = Hub::start_with(&world, &["--insecure-no-auth"]);
+    assert!(log_of(&world).contains("WARNING: --insecure-no-auth"), "{}", hub.log());
+    assert_eq!(hub.request("GET", "/sessions", &[], b"").status, 200);
+    let evil = [("Host", "evil.test")];
+    assert_eq!(hub.request("GET", "/sessions", &evil, b"").status, 403);
+    let foreign = [("Origin", "http://evil.test")];
+    assert_eq!(hub.request("GET", "/sessions", &foreign, b"").status, 403);
+    assert_eq!(
+        hub.request("POST", "/sessions", &[("Content-Type", "text/plain")], b"{}").status,
+        415
+    );
+    assert_eq!(hub.request("GET", "/sessions", &[("Authorization", "Bearer x")], b"").status, 401);
+    assert!(said(&world, &["hub", "status"]).contains("INSECURE"));
+}
+
+#[test]
+fn the_hub_listens_on_loopback_only() {
+    let world = World::bare();
+    for (address, options) in
+        [("0.0.0.0:0", &[][..]), ("192.0.2.1:80", &["--insecure-no-auth"]), ("[::]:0", &[])]
+    {
+        let mut command = world.cld(&["hub", "--listen", address]);
+        let output = command.args(options).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("loopback only"));
+    }
+}
+
+#[test]
+fn there_is_one_hub_and_it_does_not_trust_what_lies_in_its_place() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let refused = |what: &str| {
+        let mut command = world.cld(&["hub", "--listen", "127.0.0.1:0"]);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let status = wait_for(&mut child);
+        let mut error = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+        assert_eq!(status.code(), Some(1), "{error}");
+        assert!(error.contains(what), "{what}: {error}");
+    };
+    refused("a hub is running already");
+    let dir = hub.dir();
+    hub.shut_down();
+
+    let elsewhere = world.path("elsewhere");
+    for name in ["token", "token.read", "token.collect", "lock"] {
+        fs::rename(dir.join(name), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, dir.join(name)).unwrap();
+        refused(if name == "lock" { "cannot be opened" } else { "refused" });
+        fs::rename(&elsewhere, dir.join(name)).unwrap();
+    }
+    fs::write(dir.join("hub.sock"), "").unwrap();
+    refused("is not a socket");
+    fs::remove_file(dir.join("hub.sock")).unwrap();
+    fs::set_permissions(dir.join("token"), fs::Permissions::from_mode(0o644)).unwrap();
+    refused("others may read it");
+    fs::set_permissions(dir.join("token"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::rename(dir.join("spool"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, dir.join("spool")).unwrap();
+    refused("not a directory that only you can enter");
+}
+
+#[test]
+fn a_socket_that_a_killed_hub_left_is_replaced() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let dir = hub.dir();
+    hub.kill();
+    assert!(dir.join("hub.sock").exists());
+    let output = world.cld(&["hub", "status"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no hub is running"));
+    let hub = Hub::start(&world);
+    assert_eq!(hub.get("/sessions").status, 200);
+}
+
+#[test]
+fn heads_and_bodies_are_bounded() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let long = "x".repeat(100_000);
+    let answer = hub.request("GET", "/healthz", &[("X-Long", &long)], b"");
+    assert_eq!(answer.status, 431);
+    let announced = format!(
+        "POST /events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Content-Length: 40000000\r\n\r\n",
+        hub.address, hub.token
+    );
+    let mut stream = TcpStream::connect(&hub.address).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream.write_all(announced.as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413", "before the body is sent");
+    let streamed = announced.replace("Content-Length: 40000000", "Transfer-Encoding: chunked");
+    let mut stream = TcpStream::connect(&hub.address).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream.write_all(streamed.as_bytes()).unwrap();
+    let chunk =
+        [format!("{:x}\r\n", 1 << 20).into_bytes(), vec![b' '; 1 << 20], b"\r\n".to_vec()].concat();
+    for _ in 0..34 {
+        if stream.write_all(&chunk).is_err() {
+            break;
+        }
+    }
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413", "however it is sent");
+    assert_eq!(hub.get("/healthz").status, 200);
+}
+
+#[test]
+fn a_client_that_sends_nothing_is_not_waited_for_for_ever() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let mut idle = TcpStream::connect(&hub.address).unwrap();
+    let mut half = TcpStream::connect(&hub.address).unwrap();
+    half.write_all(b"GET /healthz HTTP/1.1\r\nHost").unwrap();
+    for stream in [&mut idle, &mut half] {
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert!(!rest.starts_with(b"HTTP/1.1 200"));
+    }
+    poll_until("both are gone", || hub.metric("connections") == 1);
+}
+
+#[test]
+fn a_stream_that_nobody_reads_any_more_is_closed() {
+    let world = world();
+    let hub = Hub::start_with(&world, &["--heartbeat", "1"]);
+    for _ in 0..50 {
+        let mut stream = hub.stream("/events", None);
+        stream.until(|event| event.is_hub("hello"));
+    }
+    poll_until("no stream is left", || hub.metric("streams") == 0);
+    let mut stream = hub.stream("/events", None);
+    stream.set_timeout(Duration::from_secs(30));
+    stream.until(|event| event.is_hub("ping"));
+}

@@ -1,0 +1,164 @@
+//! install.sh, into an empty prefix, with the program that was just built.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::generated::{has, repository, write_program};
+use crate::world::World;
+
+/// Runs install.sh without a terminal, as a user with an empty home.
+fn install(world: &World, arguments: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    command.arg(repository().join("install.sh")).args(arguments).env_clear();
+    command.env("PATH", std::env::var("PATH").unwrap()).env("HOME", world.home());
+    command.env("CLD_TMUX", crate::world::tmux_program()).env("TMUX_TMPDIR", world.path(""));
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn said(output: &Output, code: i32) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    said
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        files.extend(if path.is_dir() { files_below(&path) } else { vec![path] });
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn everything_lands_in_the_prefix_works_there_and_goes_again() {
+    let world = World::bare();
+    let prefix = world.path("a prefix");
+    let at = prefix.to_str().unwrap();
+    let binary = env!("CARGO_BIN_EXE_cld");
+    let text = said(&install(&world, &["--prefix", at, "--binary", binary]), 0);
+    assert!(text.contains("add ") && text.contains("next: "), "{text}");
+
+    let installed = prefix.join("bin/cld");
+    assert_eq!(fs::metadata(&installed).unwrap().permissions().mode() & 0o777, 0o755);
+    let version = Command::new(&installed).arg("--version").output().unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&version.stdout),
+        format!("cld {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    for file in [
+        "share/man/man1/cld.1",
+        "share/man/man1/cld-resume.1",
+        "share/man/man5/cld-config.5",
+        "share/man/man7/cld-hub.7",
+        "share/bash-completion/completions/cld",
+        "share/zsh/site-functions/_cld",
+        "share/fish/vendor_completions.d/cld.fish",
+    ] {
+        assert!(prefix.join(file).is_file(), "{file}");
+    }
+    let pages = fs::read_dir(repository().join("man")).unwrap().count() - 1;
+    let found = files_below(&prefix.join("share/man"));
+    assert_eq!(found.len(), pages, "every page: {found:?}");
+    if has("man") {
+        let mut man = Command::new("man");
+        man.arg("-w").arg("cld-resume").env("MANPATH", prefix.join("share/man"));
+        let found = man.output().unwrap();
+        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        assert!(found.contains("cld-resume.1"), "man finds the page: {found}");
+    }
+
+    let before = files_below(&prefix);
+    said(&install(&world, &["--prefix", at, "--binary", binary]), 0);
+    assert_eq!(files_below(&prefix), before, "a second time changes nothing");
+
+    fs::write(prefix.join("share/man/man1/other.1"), "").unwrap();
+    said(&install(&world, &["--prefix", at, "--uninstall"]), 0);
+    assert_eq!(files_below(&prefix), [prefix.join("share/man/man1/other.1")]);
+    assert!(!prefix.join("bin").exists() && !prefix.join("share/cld").exists());
+    assert!(files_below(&world.home()).is_empty(), "{:?}", files_below(&world.home()));
+    let again = said(&install(&world, &["--prefix", at, "--uninstall"]), 0);
+    assert!(again.contains("nothing is installed"), "{again}");
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do_and_does_nothing() {
+    let world = World::bare();
+    let prefix = world.path("prefix");
+    let at = prefix.to_str().unwrap();
+    let text = said(&install(&world, &["--dry-run", "--prefix", at, "--binary", "x"]), 0);
+    assert!(text.contains("bin/cld") && text.contains("man1/cld-resume.1"), "{text}");
+    assert!(!prefix.exists());
+    said(&install(&world, &["--prefix", at, "--binary", env!("CARGO_BIN_EXE_cld")]), 0);
+    let before = files_below(&prefix);
+    said(&install(&world, &["--dry-run", "--prefix", at, "--uninstall"]), 0);
+    assert_eq!(files_below(&prefix), before);
+}
+
+#[test]
+fn what_claude_code_still_runs_is_not_removed() {
+    let world = World::bare();
+    let prefix = world.path("prefix");
+    let at = prefix.to_str().unwrap();
+    let config = world.home().join(".claude");
+    fs::create_dir(&config).unwrap();
+    said(&install(&world, &["-y", "--prefix", at, "--binary", env!("CARGO_BIN_EXE_cld")]), 0);
+    let settings = fs::read_to_string(config.join("settings.json")).unwrap();
+    assert!(settings.contains("prefix/bin/cld"), "-y sets it up, too: {settings}");
+    let text = said(&install(&world, &["--prefix", at, "--uninstall"]), 1);
+    assert!(text.contains("setup --uninstall") && prefix.join("bin/cld").exists(), "{text}");
+}
+
+/// A machine with nothing but the named package manager, and what it was asked to do.
+fn without_tmux(world: &World, manager: &str) -> (Output, String) {
+    let bin = world.path("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let program = |name: &str, script: &str| {
+        write_program(&bin.join(name), &format!("#!/bin/sh\n{script}\n"));
+    };
+    for name in ["sed", "dirname", "mkdir", "cp", "chmod", "mv", "rm", "sh", "grep"] {
+        let path = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+            .map(|dir| dir.join(name))
+            .find(|path| path.is_file())
+            .unwrap();
+        let _ = std::os::unix::fs::symlink(path, bin.join(name));
+    }
+    let log = world.path("asked");
+    program("id", "echo 1000");
+    program("sudo", "exec \"$@\"");
+    program(manager, &format!("echo \"{manager} $*\" >> '{}'", log.display()));
+    let mut command = Command::new(bin.join("sh"));
+    command.arg(repository().join("install.sh")).args(["--binary", env!("CARGO_BIN_EXE_cld")]);
+    command.args(["-y", "--prefix", world.path("prefix").to_str().unwrap()]);
+    command.env_clear().env("PATH", &bin).env("HOME", world.home()).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    (output, fs::read_to_string(log).unwrap_or_default())
+}
+
+#[test]
+fn a_missing_tmux_is_installed_by_the_package_manager_of_each_system() {
+    for (manager, expected) in [
+        ("apt-get", "apt-get install -y tmux"),
+        ("dnf", "dnf install -y tmux"),
+        ("pacman", "pacman -S --noconfirm tmux"),
+        ("brew", "brew install tmux"),
+    ] {
+        let world = World::bare();
+        let (output, asked) = without_tmux(&world, manager);
+        assert!(asked.lines().any(|line| line == expected), "{manager}: {asked} {output:?}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_said() {
+    let world = World::bare();
+    let text = said(&install(&world, &["--nope"]), 2);
+    assert!(text.contains("unknown option --nope") && text.contains("--prefix DIR"), "{text}");
+    said(&install(&world, &["--prefix"]), 1);
+    let help = install(&world, &["--help"]);
+    assert!(String::from_utf8_lossy(&help.stdout).contains("--uninstall"));
+}
