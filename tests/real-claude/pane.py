@@ -134,8 +134,9 @@ class Pane:
         commands = []
         for name in [*(PREFIX + name for name in OPTIONS), "@claude-attn"]:
             commands += ["display-message", "-p", "-t", self.name, f"#{{{name}}}", ";"]
-        commands += ["show-options", "-wqv", "-t", self.name, "@claude-state"]
-        found = dict(zip_longest([*OPTIONS, "attn", "state"], self.world.tmux(*commands).split("\n"), fillvalue=""))
+        for name in ["@claude-state", "window-status-style", "window-status-current-style"]:
+            commands += ["display-message", "-p", "-t", self.name, f"#{{{name}}}", ";"]
+        found = dict(zip_longest([*OPTIONS, "attn", "state", "tab", "current"], self.world.tmux(*commands[:-1]).split("\n"), fillvalue=""))
         found["attn"] = found["attn"] == "1"
         found["asking"] = _waits(found["asking"])
         found["finished"] = _finished(found["finished"])
@@ -165,15 +166,29 @@ class Pane:
         wait_until("the hooks to end", lambda: not self.world.hooks_of(pid))
 
     def silently(self, truth, **still):
-        """After something that Claude tells no hook: the options stay as they were, its registry knows the truth.
-
-        What a reader that combines the two says of this pane belongs here too.
-        """
+        """After something that Claude tells no hook: the options stay as they were, its registry knows the truth,
+        and a second later at the latest so does `cld ls`, which combines the two."""
         wait_until(
             lambda: f"{truth} in the registry, not {self.registry().get('status')}",
             lambda: self.registry().get("status") == truth,
         )
+        self.shows({"busy": "running"}.get(truth, truth), seconds=1)
         return self.still(**still)
+
+    def shows(self, state, seconds=1):
+        """Waits until `cld ls` says this of the session in the pane."""
+        said = []
+
+        def probe():
+            said[:] = [session for session in self.world.listed() if (session["pane"] or {}).get("id") == self.name]
+            return [session["state"] for session in said] == [state] and said[0]
+
+        return wait_until(lambda: f"{state} in cld ls, which says {said}", probe, seconds)
+
+    def exit_code(self):
+        """Of a program that has ended and left its words on the screen."""
+        self.wait_for_end()
+        return int(self._format("#{pane_dead_status}") or -1)
 
     def _format(self, text):
         return self.world.tmux("display-message", "-p", "-t", self.name, text)

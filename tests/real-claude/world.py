@@ -29,6 +29,7 @@ EVENTS = """
     PostModelSwitch ConfigChange InstructionsLoaded CwdChanged DirectoryAdded FileChanged WorktreeRemove
 """.split()
 
+MANUAL = ["--permission-mode", "manual"]
 ALLOWED = ["Bash(echo:*)", "Bash(claude -p:*)"]
 
 HOOK_TROUBLE = re.compile("hook (failed|error|cancelled|timed out)", re.IGNORECASE)
@@ -55,6 +56,9 @@ class World:
         (self.root / "bin" / "claude").symlink_to(self.programs.claude)
         (self.root / "bin" / "tmux").symlink_to(self.programs.tmux)
         self._write_config()
+        self.start_tmux()
+
+    def start_tmux(self):
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "40", "-c", str(self.project), "cat")
         self.tmux("set-option", "-g", "remain-on-exit", "on")
 
@@ -78,11 +82,40 @@ class World:
 
         In manual mode, because the default mode asks a server what is allowed.
         """
-        command = [str(self.programs.claude), "--permission-mode", "manual", *arguments]
+        command = [str(self.programs.claude), *MANUAL, *arguments]
+        return self.run(*command, beside=beside)
+
+    def cld_in_window(self, *arguments, directory):
+        """The program under test in a window of its own, as a person would start it there."""
+        return self.run(str(self.programs.cld), *arguments, directory=directory)
+
+    def run(self, *command, beside=None, directory=None):
         place = ["split-window", "-t", beside.name] if beside else ["new-window"]
-        pane = self.tmux(*place, "-d", "-P", "-F", "#{pane_id}", "-c", str(self.project), *command)
+        pane = self.tmux(*place, "-d", "-P", "-F", "#{pane_id}", "-c", str(directory or self.project), *command)
         self.panes.append(Pane(self, pane))
         return self.panes[-1]
+
+    def cld(self, *arguments, text=None, fails=False):
+        """Runs the program under test beside the panes, in none of them."""
+        pid = self.tmux("display-message", "-p", "#{pid}")
+        environment = self._environment() | {"TMUX": f"{self._socket()},{pid},0"}
+        command = [self.programs.cld, *arguments]
+        done = subprocess.run(command, env=environment, input=text or "", capture_output=True, text=True)
+        if (done.returncode != 0) != fails:
+            raise Failed(f"cld {shlex.join(arguments)} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        return done
+
+    def listed(self):
+        """What `cld ls --json` says of every session."""
+        return json.loads(self.cld("ls", "--json").stdout)["sessions"]
+
+    def restart_tmux(self):
+        """The server is killed as by a crash, and a new one begins to count its panes at zero."""
+        server = int(self.tmux("display-message", "-p", "#{pid}"))
+        os.kill(server, signal.SIGKILL)
+        wait_until("the tmux server to be gone", lambda: not self.alive(server))
+        self.panes = []
+        self.start_tmux()
 
     def fifo(self, name):
         """A file whose reader hangs until `release`: a read-only command that takes as long as we like."""
@@ -145,6 +178,7 @@ class World:
             "TERM": "xterm-256color",
             "SHELL": "/bin/bash",
             "TMPDIR": str(self.root / "tmp"),
+            "TMUX_TMPDIR": str(self.root),
             "CLAUDE_CODE_TMPDIR": str(self.root / "tmp"),
             "ANTHROPIC_BASE_URL": self.model.url,
             "ANTHROPIC_API_KEY": API_KEY,

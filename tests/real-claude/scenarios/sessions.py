@@ -1,7 +1,7 @@
 """Which session a pane holds, from its start to its end."""
 
 from model import Call, Say, Stream, bash
-from scenarios.telling import GONE, IDLE, RUNNING, asking, check, come_to_stop, finished, scenario
+from scenarios.telling import BLUE, RED, GONE, IDLE, RUNNING, asking, check, come_to_stop, finished, scenario
 from waiting import wait_until
 
 
@@ -136,7 +136,7 @@ def two_in_one_window(world):
     two.ask("make a file", Call(bash("touch made")))
     world.next("PermissionRequest")
     two.expect(**asking(("p", "touch made")))
-    one.still(**RUNNING | {"state": "waiting"})
+    one.still(**RUNNING | {"state": "waiting"} | RED)
     two.answer("touch made", "Yes")
     world.next("Stop")
     two.expect(**finished("d", "Nothing left"))
@@ -146,7 +146,7 @@ def two_in_one_window(world):
     world.next("Stop")
     two.submit("/exit")
     world.next("SessionEnd")
-    two.expect(**GONE | {"state": "running"})
+    two.expect(**GONE | {"state": "running"} | BLUE)
     come_to_stop(one, "first")
 
 
@@ -171,6 +171,8 @@ def killed(world):
     pane.ask("talk for long", Stream("never"))
     found = pane.expect(**RUNNING)
     pane.kill()
+    shown = pane.shows("ended")
+    check(shown["session_id"] == session and not shown["alive"], "cld ls knows that it was killed")
     pane.still(session_id=session, pid=found["pid"], **RUNNING)
     wait_until("the pid to be gone", lambda: not world.alive(int(found["pid"])))
     world.unheard("SessionEnd")

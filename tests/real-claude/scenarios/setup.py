@@ -35,7 +35,7 @@ def set_up(world):
 
 
 def setup(world, *options):
-    environment = {"HOME": str(world.home), "PATH": "/usr/bin:/bin"}
+    environment = {"HOME": str(world.home), "PATH": "/usr/bin:/bin", "TMUX_TMPDIR": str(world.root)}
     command = [world.programs.cld, "setup", "-y", *options]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 

@@ -4,17 +4,19 @@ from waiting import Failed
 
 SCENARIOS = {}
 
-RUNNING = {"status": "running", "state": "running", "asking": [], "finished": None, "attn": False}
-IDLE = {"status": "stopped", "state": "idle", "asking": [], "finished": None, "attn": False}
+WHITE, BLUE, RED = ({"tab": f"fg={colour}", "current": f"fg={colour}"} for colour in ("#cdd3de", "#6699cc", "#EC5f67"))
+
+RUNNING = {"status": "running", "state": "running", "asking": [], "finished": None, "attn": False, **BLUE}
+IDLE = {"status": "stopped", "state": "idle", "asking": [], "finished": None, "attn": False, **WHITE}
 GONE = IDLE | {"status": "", "session_id_set_on": "SessionEnd"}
 
 
 def asking(*waits):
-    return {"status": "stopped", "state": "waiting", "asking": list(waits), "finished": None, "attn": True}
+    return {"status": "stopped", "state": "waiting", "asking": list(waits), "finished": None, "attn": True, **RED}
 
 
 def finished(kind, context):
-    return {"status": "stopped", "state": "waiting", "asking": [], "finished": (kind, context), "attn": True}
+    return {"status": "stopped", "state": "waiting", "asking": [], "finished": (kind, context), "attn": True, **RED}
 
 
 def scenario(tell):
