@@ -153,8 +153,10 @@ impl Model {
         self.shown.get(self.cursor).and_then(|at| self.row(*at))
     }
 
+    /// A session that ended is the same one in another place.
     pub(super) fn row_of(&self, key: &Key) -> Option<&Row> {
-        self.live.iter().chain(&self.past).chain(&self.found).find(|row| row.key == *key)
+        let rows = || self.live.iter().chain(&self.past).chain(&self.found);
+        rows().find(|row| row.key == *key).or_else(|| rows().find(|row| row.key.id == key.id))
     }
 
     /// How many fit, and of how many.

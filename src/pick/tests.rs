@@ -171,6 +171,27 @@ fn a_fork_is_asked_for_and_a_word_that_begins_like_it_is_a_filter() {
 }
 
 #[test]
+fn a_session_that_ends_while_its_fork_is_asked_for_is_forked_from_the_past() {
+    let mut model = model();
+    type_in(&mut model, "f");
+    model.set_live(Vec::new());
+    model.add_past(vec![past(1, "fix the login")]);
+    let frame = frame(&model, SCREEN);
+    assert!(frame[23].starts_with(r#"Go on in a copy of "fix the login"?"#), "{frame:#?}");
+    let key = past(1, "").key;
+    assert_eq!(press(&mut model, [Input::Enter]), Some(Effect::Fork(key)));
+}
+
+#[test]
+fn a_session_that_vanishes_while_its_fork_is_asked_for_is_said_to_be_gone() {
+    let mut model = model();
+    type_in(&mut model, "f");
+    model.set_live(Vec::new());
+    assert_eq!(press(&mut model, [Input::Enter]), None);
+    assert_eq!(model.message, "this session is gone");
+}
+
+#[test]
 fn only_what_waits_can_be_put_off() {
     let mut model = model();
     press(&mut model, [Input::Move(Motion::Last)]);

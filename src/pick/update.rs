@@ -53,7 +53,7 @@ pub(super) fn update(model: &mut Model, input: Input, now: u64) -> Option<Effect
     let effect = match std::mem::take(&mut model.overlay) {
         Overlay::None => act(model, input, now),
         Overlay::Help => (input == Input::Interrupt).then_some(Effect::Leave),
-        Overlay::Fork { key, typed } => answer(model, input, now, key, typed),
+        Overlay::Fork { key, typed } => answer(model, input, now, &key, typed),
     };
     let is_search = model.mode != Mode::Filter;
     let is_other = is_search != was_search || is_search && model.text != before;
@@ -115,11 +115,17 @@ fn answer(
     model: &mut Model,
     input: Input,
     now: u64,
-    key: Key,
+    key: &Key,
     typed: Option<char>,
 ) -> Option<Effect> {
     match (input, typed) {
-        (Input::Enter, _) => Some(Effect::Fork(key)),
+        (Input::Enter, _) => {
+            let there = model.row_of(key).map(|row| row.key.clone());
+            if there.is_none() {
+                "this session is gone".clone_into(&mut model.message);
+            }
+            there.map(Effect::Fork)
+        }
         (Input::Interrupt, _) => Some(Effect::Leave),
         (Input::Typed(letter), Some(first)) => {
             type_text(model, &format!("{first}{letter}"));
