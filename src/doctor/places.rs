@@ -55,15 +55,25 @@ pub(super) fn state(dir: &Path, fix: bool) -> Vec<Check> {
     }]
 }
 
-/// The directory and its files that others may read, with the mode each should have.
+/// The directory and what is in it that others may read, with the mode each should have.
 fn others_may_read(dir: &Path) -> Vec<(PathBuf, u32)> {
-    let files = fs::read_dir(dir).into_iter().flatten();
-    let files = files.filter_map(|entry| Some((entry.ok()?.path(), 0o600)));
-    let is_open = |path: &Path| {
-        let metadata = fs::symlink_metadata(path);
-        metadata.is_ok_and(|found| !found.is_symlink() && found.mode() & 0o077 != 0)
-    };
-    [(dir.to_owned(), 0o700)].into_iter().chain(files).filter(|(path, _)| is_open(path)).collect()
+    let mut open = Vec::new();
+    let mut unseen = vec![dir.to_owned()];
+    while let Some(path) = unseen.pop() {
+        let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        if found.is_symlink() {
+            continue;
+        }
+        if found.mode() & 0o077 != 0 {
+            let mode = if found.is_dir() { 0o700 } else { 0o600 };
+            open.push((path.clone(), mode));
+        }
+        if found.is_dir() {
+            let entries = fs::read_dir(&path).into_iter().flatten();
+            unseen.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+        }
+    }
+    open
 }
 
 /// Sockets that no tmux server listens on any more, as a crash leaves them.
@@ -116,6 +126,21 @@ mod tests {
         assert_eq!(levels(&state(&dir, true)), [Level::Fixed]);
         assert_eq!(levels(&state(&dir, false)), [Level::Ok]);
         assert_eq!(fs::metadata(dir.join("journal.jsonl")).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_directory_in_it_can_still_be_entered_when_it_was_closed() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("cld");
+        let hub = dir.join("hub");
+        fs::create_dir_all(&hub).unwrap();
+        fs::write(hub.join("tokens.json"), "").unwrap();
+        for (path, mode) in [(&dir, 0o700), (&hub, 0o755), (&hub.join("tokens.json"), 0o640)] {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        }
+        assert_eq!(levels(&state(&dir, true)), [Level::Fixed]);
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!((mode(&hub), mode(&hub.join("tokens.json"))), (0o700, 0o600));
     }
 
     #[test]
