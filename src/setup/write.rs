@@ -295,7 +295,8 @@ fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Result<(), Errno> {
 
 /// Some file systems only know the plain rename.
 fn is_unsupported(error: Errno) -> bool {
-    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
+    // The last two are one on Linux, and two on macOS.
+    [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP].contains(&error)
 }
 
 /// Makes the new name last through a power failure. The file is in place whatever this says.
@@ -555,6 +556,7 @@ mod tests {
         assert!(matches!(taken, Replaced::ChangedMeanwhile));
         assert_eq!((text(&path).as_str(), names(&dir)), ("theirs", vec!["s.json".to_owned()]));
     }
+
     #[test]
     fn what_is_written_through_a_file_opened_before_is_not_lost() {
         let dir = tempfile::tempdir().unwrap();
