@@ -221,22 +221,43 @@ pub fn startup_file(shell: &str) -> Option<PathBuf> {
     }
 }
 
-/// Where the completion of a shell is looked for by the shell itself.
+/// Where the completion of a shell is looked for by the shell itself, without a word in its start
+/// file. bash does so only with the package that [`bash_completion`] names.
 pub fn completion_files(shell: &str) -> Vec<PathBuf> {
     let data = xdg("XDG_DATA_HOME", ".local/share");
     let config = xdg("XDG_CONFIG_HOME", ".config");
-    let system = ["/usr/local/share", "/usr/share"].map(PathBuf::from);
-    let shared = data.into_iter().chain(system);
+    let system = ["/usr/local/share", "/opt/homebrew/share", "/usr/share"].map(PathBuf::from);
     match shell {
-        "bash" => shared.map(|dir| dir.join("bash-completion/completions/cld")).collect(),
-        "zsh" => shared.map(|dir| dir.join("zsh/site-functions/_cld")).collect(),
+        "bash" => {
+            let shared = data.into_iter().chain(system);
+            shared.map(|dir| dir.join("bash-completion/completions/cld")).collect()
+        }
+        // The second one is Debian's, for packages.
+        "zsh" => {
+            let dirs = ["zsh/site-functions", "zsh/vendor-completions"];
+            let files = |dir: PathBuf| dirs.map(|below| dir.join(below).join("_cld"));
+            system.into_iter().flat_map(files).collect()
+        }
         "fish" => {
+            let shared = data.into_iter().chain(system);
             let own = config.map(|dir| dir.join("fish/completions/cld.fish"));
             let vendor = shared.map(|dir| dir.join("fish/vendor_completions.d/cld.fish"));
             own.into_iter().chain(vendor).collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// What makes bash look for completion files; the first one that is there.
+pub fn bash_completion() -> Option<PathBuf> {
+    let system = ["/usr/share", "/usr/local/share", "/opt/homebrew/share"].map(PathBuf::from);
+    let files = system.map(|dir| dir.join("bash-completion/bash_completion"));
+    files.into_iter().find(|file| file.exists())
+}
+
+/// Where `./install.sh` puts the completion of zsh, which has to be told of the folder.
+pub fn zsh_functions() -> Option<PathBuf> {
+    Some(xdg("XDG_DATA_HOME", ".local/share")?.join("zsh/site-functions"))
 }
 
 /// A base directory: what the variable names, if that is a whole path, else one below the home.

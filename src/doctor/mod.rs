@@ -115,8 +115,8 @@ fn hooks(found: &[Found]) -> Vec<Hook> {
         written.map(|(event, command)| Hook { event: event.clone(), command: command.clone() });
     let has_plugin = found.iter().any(Found::has_plugin) && in_path("cld").is_some();
     let of_plugin = setup::events::registered().filter(|_| has_plugin);
-    let of_plugin =
-        of_plugin.map(|event| Hook { event: event.to_owned(), command: "cld hook".to_owned() });
+    let command = || setup::PLUGIN_COMMAND.to_owned();
+    let of_plugin = of_plugin.map(|event| Hook { event: event.to_owned(), command: command() });
     let mut hooks: Vec<Hook> = Vec::new();
     for hook in written.chain(of_plugin) {
         if !hooks.contains(&hook) {
@@ -187,10 +187,17 @@ fn completion() -> Option<Check> {
     let startup = paths::startup_file(&shell)?;
     let text = fs::read(&startup).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let says =
-        ["cld init", "cld' init", "cld completions"].iter().any(|words| text.contains(words));
-    let installed = paths::completion_files(&shell).into_iter().find(|file| file.exists());
-    Some(match installed.or(says.then_some(startup)) {
+    let says = |words: &str| text.contains(words);
+    let by_itself = shell != "bash" || paths::bash_completion().is_some();
+    let mut files = if by_itself { paths::completion_files(&shell) } else { Vec::new() };
+    if shell == "zsh" && says("zsh/site-functions") {
+        files.extend(paths::zsh_functions().map(|folder| folder.join("_cld")));
+    }
+    let found = match ["cld init", "cld' init", "cld completions"].into_iter().any(says) {
+        true => Some(startup),
+        false => files.into_iter().find(|file| file.exists()),
+    };
+    Some(match found {
         Some(file) => Check::ok("completion", format!("{shell} has it from {}", shown(&file))),
         None => Check::warn(
             "completion",

@@ -53,8 +53,7 @@ impl Found {
     }
 
     pub(super) fn has_plugin(&self) -> bool {
-        let plugins = self.summary().map_or(&[][..], |summary| &summary.plugins);
-        plugins.iter().any(|plugin| plugin == "cld" || plugin.starts_with("cld@"))
+        self.summary().is_some_and(Summary::has_plugin)
     }
 }
 

@@ -29,6 +29,11 @@ use write::{Bytes, Planned, Written};
 
 pub(crate) const FILE: &str = "settings.json";
 
+/// The hook command of the plugin form. A plugin comes without the program, and may be switched on
+/// for people who do not have it: they should see no error on every event, and Claude Code none
+/// about a pipe that nobody reads.
+pub const PLUGIN_COMMAND: &str = "command -v cld >/dev/null || exec cat >/dev/null; exec cld hook";
+
 pub fn run(options: &Setup) -> Result<()> {
     let targets = targets(options)?;
     let planned: Vec<Planned> = targets
@@ -46,6 +51,9 @@ pub fn run(options: &Setup) -> Result<()> {
         .any(|(target, file)| target.of == Of::Tmux && file.new != file.old);
     let servers = if changes_tmux { tmux::servers() } else { Vec::new() };
     show(&targets, &planned, &servers)?;
+    if changes && options.project && !options.uninstall {
+        note_for_a_project();
+    }
     if !changes || options.dry_run {
         return Ok(());
     }
@@ -200,6 +208,20 @@ fn notes(real: &Path, text: &str) {
             shown(real)
         ));
     }
+    if summary.has_plugin() && !summary.hooks.is_empty() {
+        terminal::note(
+            "Note: the plugin of cld is on, too, so every event runs cld twice. \
+             `claude plugin uninstall cld` removes it.",
+        );
+    }
+}
+
+/// The path of this cld stands in a file that others will get.
+fn note_for_a_project() {
+    terminal::note(
+        "Note: whoever else works in this repository gets these hooks too, and an error on every \
+         event where there is no cld at that path. The plugin asks first whether there is one.",
+    );
 }
 
 fn nobody_to_ask(options: &Setup) -> Stop {

@@ -71,6 +71,13 @@ pub struct Summary {
     pub plugins: Vec<String>,
 }
 
+impl Summary {
+    /// The plugin form of cld is switched on.
+    pub fn has_plugin(&self) -> bool {
+        self.plugins.iter().any(|plugin| plugin == "cld" || plugin.starts_with("cld@"))
+    }
+}
+
 pub fn summary(text: &str) -> Result<Summary, Refusal> {
     let document = scan(text)?;
     let Some(root) = &document.root else {

@@ -298,8 +298,31 @@ fn a_shell_without_completion_is_told() {
     finds(&world, 0, "bash does not complete ids and options of cld: run `cld setup --shell`");
     assert!(run(world.cld(&["setup", "-y", "--shell"]), b"").status.success());
     finds(&world, 0, "bash has it from ");
-    let dir = world.home().join(".local/share/bash-completion/completions");
-    fs::create_dir_all(&dir).unwrap();
-    fs::write(dir.join("cld"), "").unwrap();
-    finds(&world, 0, "bash-completion/completions/cld\n");
+}
+
+#[test]
+fn a_completion_file_counts_only_where_the_shell_looks_for_it() {
+    let world = world().with("SHELL", "/bin/bash");
+    set_up(&world);
+    let share = world.home().join(".local/share");
+    for file in ["bash-completion/completions/cld", "zsh/site-functions/_cld"] {
+        fs::create_dir_all(share.join(file).parent().unwrap()).unwrap();
+        fs::write(share.join(file), "").unwrap();
+    }
+    let bash_looks = Path::new("/usr/share/bash-completion/bash_completion").exists();
+    finds(
+        &world,
+        0,
+        match bash_looks {
+            true => "bash-completion/completions/cld\n",
+            false => "bash does not complete",
+        },
+    );
+
+    let world = world.with("SHELL", "/usr/bin/zsh");
+    finds(&world, 0, "zsh does not complete ids and options of cld");
+    let fpath =
+        "fpath=(~/.local/share/zsh/site-functions $fpath)\nautoload -U compinit; compinit\n";
+    fs::write(world.home().join(".zshrc"), fpath).unwrap();
+    finds(&world, 0, "zsh has it from ");
 }

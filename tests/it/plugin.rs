@@ -9,10 +9,6 @@ use serde_json::Value;
 use crate::events::start;
 use crate::world::{World, assert_silent, run};
 
-/// A plugin comes without the program, and may be switched on for people who do not have it. They
-/// should not see an error on every event, and Claude Code not one about a pipe nobody reads.
-const COMMAND: &str = "command -v cld >/dev/null || exec cat >/dev/null; exec cld hook";
-
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
@@ -23,7 +19,7 @@ fn parsed(name: &str) -> Value {
 
 #[test]
 fn the_hooks_file_is_what_setup_would_write() {
-    let expected = cld::setup::settings::install(None, COMMAND).unwrap();
+    let expected = cld::setup::settings::install(None, cld::setup::PLUGIN_COMMAND).unwrap();
     let path = file(".claude-plugin/hooks.json");
     if std::env::var_os("CLD_UPDATE").is_some() {
         fs::write(&path, &expected).unwrap();

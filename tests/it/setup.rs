@@ -235,9 +235,21 @@ fn a_project_has_its_own_file() {
     fs::create_dir_all(repository.join("src/deep")).unwrap();
     let mut command = world.cld(&["setup", "-y", "--project"]);
     command.current_dir(repository.join("src/deep"));
-    succeeds(&ran(command));
+    let ran = ran(command);
+    succeeds(&ran);
     assert!(hooks(&repository.join(".claude/settings.json"))["Stop"].is_array());
     assert!(entries(&world.home()).is_empty());
+    assert!(ran.err.contains("whoever else works in this repository"), "{}", ran.err);
+}
+
+#[test]
+fn whoever_has_the_plugin_is_told_that_the_hooks_are_one_too_many() {
+    let world = world_with("{\"enabledPlugins\": {\"cld@cld\": true}}");
+    let ran = setup(&world, &["-y"]);
+    succeeds(&ran);
+    assert!(ran.err.contains("claude plugin uninstall cld"), "{}", ran.err);
+    let removed = setup(&world, &["-y", "--uninstall"]);
+    assert!(!removed.err.contains("plugin"), "{}", removed.err);
 }
 
 #[test]
