@@ -114,6 +114,29 @@ fn killed_while_it_creates_the_file_there_is_none_or_the_whole_one() {
 }
 
 #[test]
+fn killed_while_it_uninstalls_the_file_has_all_hooks_or_none() {
+    if !has_strace() {
+        return;
+    }
+    for before in [Some(SETTINGS), None] {
+        let world = World::bare();
+        let file = settings(&world);
+        if let Some(text) = before {
+            fs::create_dir(file.parent().unwrap()).unwrap();
+            fs::write(&file, text).unwrap();
+        }
+        assert!(run(world.cld(&["setup", "-y", "--no-tmux"]), b"").status.success());
+        let installed = read(&file);
+        let uninstall = ["setup", "-y", "--no-tmux", "--uninstall"];
+        killed_anywhere(&world, &file, Some(&installed), &uninstall);
+        if let Some(text) = before {
+            assert!(run(world.cld(&uninstall), b"").status.success());
+            assert_eq!(read(&file), text);
+        }
+    }
+}
+
+#[test]
 fn killed_anywhere_the_configuration_of_tmux_is_whole_too() {
     if !has_strace() {
         return;
