@@ -1,6 +1,7 @@
 //! What a release consists of, made with the program that was just built.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -78,23 +79,45 @@ fn files(folder: &str) -> Vec<String> {
     names.map(|entry| format!("{folder}/{}", entry.file_name().to_str().unwrap())).collect()
 }
 
-#[test]
-fn the_debian_package_brings_every_page_and_every_shell_file() {
+/// What the Debian package is made of: files of the repository, where they go, and their modes.
+fn assets() -> Vec<[String; 3]> {
     let manifest = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
     let (_, assets) = manifest.split_once("assets = [").unwrap();
     let (assets, _) = assets.split_once("\n]").unwrap();
-    let patterns: Vec<&str> = assets.split('"').skip(1).step_by(6).collect();
+    let lines = assets.lines().filter(|line| !line.trim().is_empty());
+    let asset = |line: &str| -> [String; 3] {
+        let words: Vec<String> = line.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+        words.try_into().unwrap_or_else(|words| panic!("{line}: {words:?}"))
+    };
+    lines.map(asset).collect()
+}
+
+#[test]
+fn the_debian_package_brings_every_page_and_every_shell_file_once() {
+    let assets = assets();
     let read = |name: &str| fs::read_to_string(repository().join(name)).unwrap();
-    // A package has the program in another place than ./install.sh.
+    // A package has the unit where systemd looks, and the program elsewhere than ./install.sh.
     let unit = "shell/cld-hub.service";
     let packaged = read(unit).replace("%h/.local/bin/cld", "/usr/bin/cld");
+    let packaged = packaged.replace("cp shell/cld-hub.service ~/.config/systemd/user/ && ", "");
     assert_eq!(read(".packaging/cld-hub.service"), packaged);
-    let brought = ["man", "completions", "shell"].into_iter().flat_map(files);
-    for file in brought.filter(|file| file != unit) {
-        let is_there = patterns.iter().any(|pattern| match pattern.split_once('*') {
-            Some((start, end)) => file.starts_with(start) && file.ends_with(end),
+    // Debian has no launchd.
+    let not_here = [unit, "shell/cld-hub.plist"];
+    let folders = ["man", "completions", "shell", "shell/examples"];
+    let brought = folders.into_iter().flat_map(files);
+    for file in brought.filter(|file| !not_here.contains(&file.as_str())) {
+        let from = assets.iter().filter(|[pattern, ..]| match pattern.split_once('*') {
+            Some((start, end)) => {
+                let name = file.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
+                name.is_some_and(|name| !name.contains('/'))
+            }
             None => *pattern == file,
         });
-        assert!(is_there, "package.metadata.deb in Cargo.toml lacks {file}: {patterns:?}");
+        let from: Vec<_> = from.collect();
+        assert_eq!(from.len(), 1, "{file} in package.metadata.deb of Cargo.toml: {from:?}");
+        let is_program =
+            fs::metadata(repository().join(&file)).unwrap().permissions().mode() & 0o111;
+        let mode = if is_program == 0 { "644" } else { "755" };
+        assert_eq!(from[0][2], mode, "the mode of {file}");
     }
 }
