@@ -5,7 +5,7 @@
 #   ./install.sh [--prefix DIR] [-y] [--dry-run]   build and install (default prefix: ~/.local)
 #   ./install.sh --binary FILE ...                 install this program (or $CLD_BINARY) instead
 #   ./install.sh --build                           only build; the last line printed is the program
-#   ./install.sh --uninstall [--prefix DIR]        remove what was installed
+#   ./install.sh --uninstall [--prefix DIR] [-y]   remove what was installed
 #
 # -y answers yes to all questions; --dry-run prints what would be done and does nothing.
 set -eu
@@ -91,23 +91,36 @@ need_rust() {
     command -v cc >/dev/null 2>&1 || fail "a linker is missing; install gcc or clang first"
 }
 
+# Whether the system has a static C library. Finding out by a build would take minutes.
+links_statically() {
+    probe=$(mktemp)
+    printf 'int main(void) { return 0; }\n' | cc -static -x c -o "$probe" - >/dev/null 2>&1 && static=yes || static=no
+    rm -f "$probe"
+    [ "$static" = yes ]
+}
+
 # A static binary at a fixed address starts in two thirds of the time, and a hook is all start. Where
 # the system has no static C library, the ordinary build is as good in every other way.
 build() {
     need_rust
     host=$(rustc -vV | sed -n 's/^host: //p')
     target=${CARGO_TARGET_DIR:-$here/target}
+    say "building cld, which takes a minute or two"
+    # Whoever watches wants to see that something happens.
+    [ -t 2 ] && quiet='' || quiet=--quiet
+    # shellcheck disable=SC2086 # Nothing is no argument.
+    set -- build $quiet --release --locked --manifest-path "$here/Cargo.toml"
     case $host in
         *-linux-gnu)
-            if RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static -C relocation-model=static" run cargo build --quiet --release --locked \
-                --manifest-path "$here/Cargo.toml" --target "$host"; then
+            flags="${RUSTFLAGS:-} -C target-feature=+crt-static -C relocation-model=static"
+            if links_statically && run env RUSTFLAGS="$flags" cargo "$@" --target "$host"; then
                 program=$target/$host/release/cld
                 return
             fi
             say "no static build here, going on with the ordinary one"
             ;;
     esac
-    run cargo build --quiet --release --locked --manifest-path "$here/Cargo.toml"
+    run cargo "$@"
     program=$target/release/cld
 }
 
@@ -175,7 +188,13 @@ install_files() {
 
 uninstall() {
     if [ -x "$prefix/bin/cld" ] && "$prefix/bin/cld" setup --uninstall -n 2>/dev/null | grep -q '^-'; then
-        fail "Claude Code still runs cld: first $prefix/bin/cld setup --uninstall"
+        if [ "$dry_run" = yes ]; then
+            say "would run: $prefix/bin/cld setup --uninstall"
+        elif agreed "Claude Code still runs cld. Take it out there first?"; then
+            "$prefix/bin/cld" setup --uninstall -y
+        else
+            fail "Claude Code still runs cld: first $prefix/bin/cld setup --uninstall"
+        fi
     fi
     if [ ! -f "$list" ]; then
         say "nothing is installed below $prefix"

@@ -111,6 +111,32 @@ fn what_claude_code_still_runs_is_not_removed() {
     assert!(settings.contains("prefix/bin/cld"), "-y sets it up, too: {settings}");
     let text = said(&install(&world, &["--prefix", at, "--uninstall"]), 1);
     assert!(text.contains("setup --uninstall") && prefix.join("bin/cld").exists(), "{text}");
+    let text = said(&install(&world, &["--prefix", at, "--uninstall", "--dry-run"]), 0);
+    assert!(text.contains("would run: ") && prefix.join("bin/cld").exists(), "{text}");
+
+    said(&install(&world, &["--prefix", at, "--uninstall", "-y"]), 0);
+    assert!(!prefix.exists() || files_below(&prefix).is_empty(), "{:?}", files_below(&prefix));
+    assert!(!config.join("settings.json").exists(), "{:?}", files_below(&world.home()));
+}
+
+#[test]
+fn a_dry_run_names_the_build_and_builds_nothing() {
+    if !["cargo", "rustc", "cc"].into_iter().all(has) {
+        return;
+    }
+    let world = World::bare();
+    let mut command = Command::new("sh");
+    command.arg(repository().join("install.sh")).arg("--dry-run").env_clear();
+    command.env("PATH", std::env::var("PATH").unwrap()).env("HOME", world.home());
+    command.env("CLD_TMUX", crate::world::tmux_program());
+    // The toolchain is that of whoever runs the test.
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    for (name, below) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
+        command.env(name, std::env::var_os(name).unwrap_or_else(|| home.join(below).into()));
+    }
+    let text = said(&command.stdin(Stdio::null()).output().unwrap(), 0);
+    assert!(text.contains("would run: ") && text.contains(" --release --locked "), "{text}");
+    assert!(files_below(&world.home()).is_empty());
 }
 
 /// A machine with nothing but the named package manager, and what it was asked to do.
