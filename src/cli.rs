@@ -18,7 +18,7 @@ See them
   queue    who waits, longest first       search   every word of every session
   log      what happened                  stats    how long they waited for you
   watch    changes as they happen         wait     until one waits or has ended
-  hub      all of it over HTTP, and a page for the browser
+  hub      over HTTP, and as a web page   notify   try how you are told of them
 Go to one
   next     to who has waited longest      jump     to the one you name
   back     to where you came from         resume   to one that has ended
@@ -216,7 +216,8 @@ pub struct Show {
 /// Exit codes: 0 done, 1 failed, 2 no terminal, 130 you left.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  cld pick\n  cld show \"$(cld pick --print)\"\n  \
-    tmux bind-key g run-shell -C \"display-popup -c '#{client_name}' -w 90% -h 80% -E \\\"cld pick --client '#{client_name}'\\\"\"")]
+    tmux bind-key g run-shell -C \\\n  \
+    \"display-popup -c '#{client_name}' -E \\\"cld pick --client '#{client_name}'\\\"\"")]
 pub struct Pick {
     /// Show only the sessions that wait for you
     #[arg(short, long)]
@@ -547,7 +548,7 @@ pub enum Until {
 /// for something new or ends. Also sees what no hook tells: approvals, denials, interrupts, kills.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  cld watch\n  cld watch --json | jq -r 'select(.session.state == \"waiting\") | .session.waiting.context'"
+    after_help = "Examples:\n  cld watch\n  cld watch --json |\n    jq -r 'select(.session.state == \"waiting\") | .session.waiting.context'"
 )]
 pub struct Watch {
     /// Print a JSON object a line: {version, at, was, session}, the session as in `cld ls --json`
@@ -686,12 +687,12 @@ pub enum ConfigCommand {
     Path,
 }
 
-/// Tell the user of a wait that nobody looks at
+/// Tell of a wait that nobody looks at, or try how you are told of it
 ///
-/// The tmux server runs this when a session in a window that nobody looks at begins to wait. With
-/// --test it tells through every configured channel at once and says how each one went.
+/// tmux runs this when a session in a window that nobody looks at begins to wait. With --test every
+/// channel that is configured is used at once, and it is said how each one went.
 #[derive(Debug, Args)]
-#[command(hide = true, after_help = "Examples:\n  cld notify --test\n  cld notify %5")]
+#[command(after_help = "Examples:\n  cld notify --test\n  cld notify %5")]
 pub struct Notify {
     /// The pane of the session
     pub pane: Option<String>,
@@ -828,7 +829,7 @@ pub struct Settle {
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  cld hub\n  cld hub open\n  \
-    curl -H \"Authorization: Bearer $(cld hub token)\" http://127.0.0.1:4717/sessions\n  \
+    curl -H \"Authorization: Bearer $(cld hub token)\" http://127.0.0.1:4717/queue\n  \
     curl -N --unix-socket \"$(cld hub status --socket)\" http://cld/events"
 )]
 pub struct Hub {

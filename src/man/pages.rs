@@ -20,6 +20,7 @@ pub(super) const PAGES: &[Page] = &[
     ("cld-ls.1", include_str!("../../man/cld-ls.1")),
     ("cld-man.1", include_str!("../../man/cld-man.1")),
     ("cld-next.1", include_str!("../../man/cld-next.1")),
+    ("cld-notify.1", include_str!("../../man/cld-notify.1")),
     ("cld-pick.1", include_str!("../../man/cld-pick.1")),
     ("cld-queue.1", include_str!("../../man/cld-queue.1")),
     ("cld-restore.1", include_str!("../../man/cld-restore.1")),

@@ -109,6 +109,35 @@ fn each_command_has_examples_and_all_of_them_are_right() {
     }
 }
 
+/// The words that ask for the help of a command and of those below it.
+fn ways(command: &clap::Command, before: &[String]) -> Vec<Vec<String>> {
+    let words = [before, &[command.get_name().to_owned()]].concat();
+    let below = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    let below = below.filter(|sub| sub.get_name() != "help").flat_map(|sub| ways(sub, &words));
+    [words.clone()].into_iter().chain(below).collect()
+}
+
+#[test]
+fn help_is_set_for_the_width_of_the_terminal_and_examples_can_be_copied() {
+    let world = World::bare().with("COLUMNS", "80");
+    for command in visible_commands() {
+        for way in ways(&command, &[]) {
+            let words: Vec<&str> = way.iter().map(String::as_str).chain(["--help"]).collect();
+            let help = text(&run(world.cld(&words), b"").stdout);
+            for line in help.lines() {
+                assert!(
+                    line.chars().count() <= 80,
+                    "{words:?} has a line that is too long: {line}"
+                );
+            }
+        }
+        let name = command.get_name();
+        let help = text(&run(world.cld(&[name, "--help"]), b"").stdout);
+        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        assert!(help.contains(&examples), "an example of `{name}` is broken by its length: {help}");
+    }
+}
+
 #[test]
 fn the_examples_of_the_manual_are_right() {
     for command in visible_commands() {
