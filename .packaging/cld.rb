@@ -1,6 +1,6 @@
 # The recipe for Homebrew. `.packaging/release` fills in version, address and sum.
 class Cld < Formula
-  desc "Keeps many Claude Code sessions in tmux in reach"
+  desc "Keeps many Claude Code sessions in tmux within reach"
   homepage "https://docs.rs/cld"
   url "@URL@/cld-@VERSION@.tar.gz"
   version "@VERSION@"

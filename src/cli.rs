@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// The first screen. clap knows no groups of commands, so they stand here; a test sees to it that
 /// each command stands in one of them and that all of it fits a terminal of 24 lines.
 const HELP: &str = "\
-Keeps many Claude Code sessions in tmux in reach
+Keeps many Claude Code sessions in tmux within reach
 
 {usage-heading} {usage}
 

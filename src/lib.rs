@@ -1,4 +1,4 @@
-//! cld keeps many Claude Code sessions in tmux in reach.
+//! cld keeps many Claude Code sessions in tmux within reach.
 //!
 //! The modules in the order in which one would read them.
 

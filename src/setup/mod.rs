@@ -69,6 +69,11 @@ pub fn run(options: &Setup) -> Result<()> {
     if !options.uninstall {
         tmux::tell_all(&servers, Told::Load, &before);
         terminal::note("Sessions that are open take the hooks up within seconds.");
+    } else if let Some(state) = paths::state_dir().filter(|dir| dir.exists()) {
+        terminal::note(&format!(
+            "What cld has noted stays in {} until you remove it.",
+            shown(&state)
+        ));
     }
     Ok(())
 }

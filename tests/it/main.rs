@@ -48,6 +48,7 @@ mod queue_goes;
 mod queue_heals;
 mod queue_stage;
 mod readme;
+mod readme_tables;
 mod restore;
 mod resume;
 mod resume_asks;

@@ -94,6 +94,19 @@ fn what_was_there_stays_and_comes_back_byte_for_byte() {
 }
 
 #[test]
+fn an_uninstall_says_what_it_leaves() {
+    let world = world_with(SETTINGS);
+    succeeds(&setup(&world, &["-y"]));
+    let state = world.home().join(".local/state/cld");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("journal.jsonl"), "").unwrap();
+    let ran = setup(&world, &["-y", "--uninstall"]);
+    succeeds(&ran);
+    assert!(ran.err.contains("/.local/state/cld until you remove it"), "{}", ran.err);
+    assert!(state.join("journal.jsonl").exists());
+}
+
+#[test]
 fn a_second_run_has_nothing_to_do_and_touches_nothing() {
     let world = world_with(SETTINGS);
     succeeds(&setup(&world, &["-y"]));
