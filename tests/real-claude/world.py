@@ -85,6 +85,11 @@ class World:
         command = [str(self.programs.claude), *MANUAL, *arguments]
         return self.run(*command, beside=beside)
 
+    def manage_plugins(self, *arguments):
+        """`claude plugin`, outside of any pane."""
+        command = [str(self.programs.claude), "plugin", *arguments]
+        return subprocess.run(command, env=self._environment(), capture_output=True, text=True)
+
     def cld_in_window(self, *arguments, directory):
         """The program under test in a window of its own, as a person would start it there."""
         return self.run(str(self.programs.cld), *arguments, directory=directory)

@@ -2,9 +2,12 @@
 
 import json
 import subprocess
+from pathlib import Path
 
 from model import Say
 from scenarios.telling import GONE, IDLE, check, finished, scenario
+
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @scenario
@@ -29,6 +32,27 @@ def set_up(world):
     check("rror" not in pane.screen(), "/hooks shows no error")
     pane.keys("Escape")
     check("already up to date" in setup(world), "also after Claude wrote the file anew")
+    pane.submit("/exit")
+    pane.wait_for_end()
+    pane.expect(**GONE)
+
+
+@scenario
+def plugin(world):
+    """The hooks come from the plugin alone, installed by Claude Code itself."""
+    setup(world, "--uninstall")
+    (world.root / "bin" / "cld").symlink_to(world.programs.cld)
+    for words in (["marketplace", "add", f"{REPOSITORY}/"], ["install", "cld@cld"]):
+        done = world.manage_plugins(*words)
+        check(done.returncode == 0, f"claude plugin {words}: {done.stdout}{done.stderr}")
+
+    pane = world.claude()
+    pane.ready()
+    pane.expect(session_id_set_on="SessionStart", **IDLE)
+    pane.ask("say hello", Say("Hello."))
+    world.next("Stop")
+    pane.expect(**finished("d", "Hello."))
+    check("has the plugin" in world.cld("doctor").stdout, "the doctor sees it")
     pane.submit("/exit")
     pane.wait_for_end()
     pane.expect(**GONE)
