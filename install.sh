@@ -206,6 +206,7 @@ uninstall() {
     done <"$list"
     run rm -f -- "$list"
     forget_empty "$(dirname "$list")"
+    [ "$dry_run" = yes ] || rmdir "$prefix" 2>/dev/null || :
     [ "$dry_run" = yes ] || say "removed cld from $prefix"
 }
 
@@ -218,6 +219,15 @@ forget_empty() {
 }
 
 what_next() {
+    # It shows what it would change and asks; without a terminal there is nobody to ask.
+    if [ "$yes" = yes ]; then
+        "$prefix/bin/cld" setup -y
+    elif [ -t 0 ] && [ -t 1 ]; then
+        "$prefix/bin/cld" setup || say "later: $prefix/bin/cld setup"
+    else
+        say "next: $prefix/bin/cld setup"
+    fi
+    # Last, where it is still on the screen.
     case ":$PATH:" in
         *":$prefix/bin:"*) ;;
         *) say "add $prefix/bin to your PATH" ;;
@@ -227,14 +237,6 @@ what_next() {
         */fish) say "for cldcd, add to ~/.config/fish/config.fish: cld init fish | source" ;;
         *) say "for completion and cldcd, add to ~/.bashrc: eval \"\$(cld init bash)\"" ;;
     esac
-    # It shows what it would change and asks; without a terminal there is nobody to ask.
-    if [ "$yes" = yes ]; then
-        "$prefix/bin/cld" setup -y
-    elif [ -t 0 ] && [ -t 1 ]; then
-        "$prefix/bin/cld" setup || say "later: $prefix/bin/cld setup"
-    else
-        say "next: $prefix/bin/cld setup"
-    fi
 }
 
 case $action in

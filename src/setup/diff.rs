@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, ChangeTag, DiffOp};
+use similar::{Algorithm, ChangeTag, DiffOp, DiffTag};
 
 use crate::screen::Screen;
 use crate::text::is_unsafe;
@@ -36,6 +36,21 @@ pub(super) fn unified(old: &str, new: &str, screen: Screen) -> String {
         }
     }
     text
+}
+
+/// How many lines come and go, as `+3 -1`.
+pub(super) fn counted(old: &str, new: &str) -> String {
+    let (old, new) = (lines(old), lines(new));
+    let changes = similar::capture_diff_slices(Algorithm::Myers, &old, &new);
+    let changes = changes.iter().filter(|change| change.tag() != DiffTag::Equal);
+    let (added, removed) = changes.fold((0, 0), |(added, removed), change| {
+        (added + change.new_range().len(), removed + change.old_range().len())
+    });
+    match (added, removed) {
+        (added, 0) => format!("+{added}"),
+        (0, removed) => format!("-{removed}"),
+        (added, removed) => format!("+{added} -{removed}"),
+    }
 }
 
 fn lines(text: &str) -> Vec<&str> {

@@ -58,6 +58,11 @@ pub fn run(options: &Setup) -> Result<()> {
         return Ok(());
     }
     if asks {
+        // What was shown above may be longer than the screen.
+        for file in planned.iter().filter(|file| file.new != file.old) {
+            let counted = diff::counted(&text(&file.old), &text(&file.new));
+            terminal::note(&format!("{}: {counted}", shown(&file.real)));
+        }
         terminal::confirm("Make these changes?")?;
     }
     // The file that makes a server forget cld is removed with the rest.
@@ -176,13 +181,10 @@ fn show(targets: &[Target], planned: &[Planned], servers: &[PathBuf]) -> Result<
         match edit {
             _ if old == new => writeln!(out, "{name}: already up to date")?,
             Edit::Own(None) => writeln!(out, "{name}: removed, it is a file of cld")?,
-            Edit::Own(Some(text)) => {
-                writeln!(out, "{name}: a file of cld, {} lines", text.lines().count())?;
+            Edit::Own(Some(own)) => {
+                writeln!(out, "{name}: a file of cld, {} lines", own.lines().count())?;
             }
             Edit::Hooks(_) | Edit::Block(_) => {
-                let text = |bytes: &Bytes| {
-                    String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
-                };
                 let side = |bytes: &Bytes| if bytes.is_some() { &name } else { "/dev/null" };
                 writeln!(out, "--- {}\n+++ {}", side(old), side(new))?;
                 write!(out, "{}", diff::unified(&text(old), &text(new), screen))?;
@@ -196,6 +198,10 @@ fn show(targets: &[Target], planned: &[Planned], servers: &[PathBuf]) -> Result<
         writeln!(out, "tmux server at {}: told at once", shown(socket))?;
     }
     Ok(out.flush()?)
+}
+
+fn text(bytes: &Bytes) -> String {
+    String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
 }
 
 /// What will keep the hooks from running, which a setup does not touch.

@@ -170,6 +170,9 @@ fn the_person_is_asked_once_and_may_say_no() {
         assert_eq!(entries(&world.home().join(".claude")), ["settings.json"]);
     }
     let screen = answered(&world, "NO_COLOR=1", &["Enter"]);
+    let (above, _) = screen.split_once("Make these changes?").unwrap();
+    let last = above.trim_end().lines().last().unwrap_or_default();
+    assert!(last.ends_with("settings.json: +31 -2"), "each file in one line: {screen}");
     assert!(screen.contains("exit=0") && !screen.contains("\u{1b}[32m"), "{screen:?}");
     assert!(hooks(&settings(&world))["SessionStart"].is_array());
 }
