@@ -655,7 +655,7 @@ pub struct Doctor {
     #[arg(long)]
     pub json: bool,
 
-    /// Repair what is safe to repair: hooks that are out of date, permissions, dead sockets
+    /// Repair what is safe: hooks and tmux files that are out of date, permissions, dead sockets
     #[arg(long)]
     pub fix: bool,
 }
@@ -795,13 +795,13 @@ pub struct Man {
 
 /// Try cld without Claude Code, in a tmux server of its own
 ///
-/// Opens a tmux session with a few pretended Claude Codes that fire real hooks: tabs turn red, one
+/// Opens a tmux session with a few simulated sessions that fire real hooks: tabs turn red, one
 /// key takes you to who waits, an ended session is resumed. It touches neither your sessions nor
 /// your files, and leaves nothing behind.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  cld demo")]
 pub struct Demo {
-    /// Play one of the pretended sessions; what the panes of the demo run
+    /// Play one of the simulated sessions; what the panes of the demo run
     #[arg(long, hide = true, value_name = "ROLE", num_args = 1.., allow_hyphen_values = true)]
     pub play: Vec<String>,
 }

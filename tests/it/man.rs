@@ -226,9 +226,10 @@ fn config_page() -> String {
         ".TH CLD-CONFIG 5 {DATE} cld cld\n.SH NAME\ncld\\-config \\- the settings of cld\n"
     );
     let description = common("CONFIG FILE").unwrap();
+    let examples = common("CONFIG EXAMPLES").unwrap();
     filled(&styled(&format!(
         "{title}{heading}{description}.SH SETTINGS\nEach with its default.\n{settings}\
-         .SH SEE ALSO\n.BR cld (1),\n.BR cld\\-config (1)\n"
+         .SH EXAMPLES\n{examples}.SH SEE ALSO\n.BR cld (1),\n.BR cld\\-config (1)\n"
     )))
 }
 
@@ -268,6 +269,18 @@ fn generated_pages_are_what_the_definition_says() {
         let is_known = name == "cld" || pages.contains_key(&format!("cld-{name}.1"));
         assert!(is_known, "man/src/{name}.man belongs to no command");
     }
+}
+
+#[test]
+fn the_example_of_a_configuration_is_taken_as_it_is() {
+    let page = common("CONFIG EXAMPLES").unwrap();
+    let (_, example) = page.split_once(".EX\n").unwrap();
+    let (example, _) = example.split_once(".EE\n").unwrap();
+    let world = World::bare();
+    crate::config::configured(&world, &example.replace("\\-", "-"));
+    let shown = run(world.cld(&["config", "show"]), b"");
+    assert_eq!(String::from_utf8_lossy(&shown.stderr), "");
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("deadline = \"10s\"  # line "));
 }
 
 #[test]
