@@ -1,4 +1,4 @@
-//! `cld demo`: a tmux server of its own with pretended Claude Codes, whose hooks are real.
+//! `cld demo`: a tmux server of its own with simulated Claude Codes, whose hooks are real.
 //!
 //! The cast says who appears and what they do, the stage puts the files and the server up, and play
 //! is what runs in the panes.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A pretended session.
+/// A simulated session.
 #[derive(Debug)]
 pub(super) struct Role {
     /// The name of its window and of its directory below the home.

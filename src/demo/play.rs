@@ -1,4 +1,4 @@
-//! What runs in the panes of the demo: the guide, and pretended Claude Codes. What they print is
+//! What runs in the panes of the demo: the guide, and simulated Claude Codes. What they print is
 //! made up; the hooks they run are those that Claude Code would run.
 
 use std::io::{self, BufRead, Write};
@@ -46,7 +46,7 @@ fn shell(pane: &str) -> Result<()> {
     Err(anyhow!(Command::new("sh").args(["-c", &script]).exec()))
 }
 
-/// One pretended Claude Code.
+/// One simulated Claude Code.
 struct Actor {
     role: &'static Role,
     home: String,
@@ -61,7 +61,7 @@ impl Actor {
 
     fn perform(&self, source: &str) -> Result<()> {
         let title = self.role.title;
-        say(&format!("\x1b[2J\x1b[H ✻ A pretended Claude Code · {title}\n\n"))?;
+        say(&format!("\x1b[2J\x1b[H ✻ A simulated Claude Code · {title}\n\n"))?;
         self.tell("SessionStart", &json!({"source": source}))?;
         if source == "startup" {
             say(&format!("> {}\n\n", self.role.prompt))?;
