@@ -11,6 +11,7 @@ pub(super) struct Collector {
     port: u16,
     path: String,
     token: Option<String>,
+    is_nested: bool,
 }
 
 #[derive(Debug)]
@@ -58,7 +59,12 @@ impl Collector {
             return Err(Failure::Address);
         }
         let path = format!("{}/events", base.trim_end_matches('/'));
-        Ok(Self { host: host.to_owned(), port, path, token })
+        Ok(Self { host: host.to_owned(), port, path, token, is_nested: false })
+    }
+
+    /// Says with each event whether it comes from a session that another one runs in a tool.
+    pub(super) fn nested(self, is_nested: bool) -> Self {
+        Self { is_nested, ..self }
     }
 
     pub(super) fn post(&self, payload: &[u8], limit: Duration) -> Result<(), Failure> {
@@ -95,13 +101,16 @@ impl Collector {
     }
 
     fn head(&self, length: usize) -> String {
-        let Self { host, port, path, token } = self;
+        let Self { host, port, path, token, is_nested } = self;
         let mut head = format!(
             "POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\nConnection: close\r\n"
         );
         if let Some(token) = token {
             head.push_str(&format!("Authorization: Bearer {token}\r\n"));
+        }
+        if *is_nested {
+            head.push_str("X-Cld-Nested: 1\r\n");
         }
         head.push_str("\r\n");
         head

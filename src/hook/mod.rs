@@ -243,10 +243,12 @@ struct Forwarding {
 impl Forwarding {
     fn start(payload: &[u8]) -> Option<Self> {
         let (url, token) = paths::collector()?;
+        let is_nested = paths::claude_is_unattended();
         let payload = payload.to_vec();
         let (sender, outcome) = mpsc::channel();
         let post = move || {
             let posted = Collector::new(&url, token)
+                .map(|collector| collector.nested(is_nested))
                 .and_then(|collector| collector.post(&payload, FORWARD_LIMIT));
             let said =
                 posted.map_or_else(|failure| format!("failed: {failure}"), |()| "done".to_owned());

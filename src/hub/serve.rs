@@ -165,7 +165,7 @@ fn introduce(hub: &Hub) {
     for orphan in start::orphans(&hub.settings.launches) {
         log::line(&format!(
             "the tmux session {} was started by an earlier hub and is left alone; to stop it: \
-             tmux -S {} kill-session -t ={}",
+             tmux -S {} kill-session -t '={}'",
             orphan.tmux_session,
             quoted(orphan.tmux_socket.as_os_str()),
             orphan.tmux_session,

@@ -250,12 +250,14 @@ impl Sessions {
     }
 
     /// The stream that an event of a session belongs to. Whoever may post for one launch only
-    /// cannot post for another one.
+    /// cannot post for another one, unless that one has ended: then its session goes on in this one.
     pub(super) fn route(&self, grant: &Grant, session: &str) -> Result<Key, WrongLaunch> {
         let held = self.lock();
         let known = held.ids.get(session);
         match (&grant.launch, known) {
-            (Some(launch), Some(known)) if launch != known => Err(WrongLaunch),
+            (Some(launch), Some(known)) if launch != known && held.is_open(known) => {
+                Err(WrongLaunch)
+            }
             (Some(launch), _) => Ok(launch.clone()),
             (None, Some(known)) => Ok(known.clone()),
             (None, None) => Ok(Key::new(session)),
@@ -269,7 +271,10 @@ impl Sessions {
         let changed = managed.apply(fact, id, now);
         if changed {
             let (current, launch) = (managed.id().to_owned(), managed.launch.clone());
-            held.ids.entry(current).or_insert(launch);
+            let other = held.ids.get(&current).is_some_and(|known| held.is_open(known));
+            if !other {
+                held.ids.insert(current, launch);
+            }
         }
         changed
     }
@@ -289,6 +294,18 @@ impl Sessions {
     pub(super) fn all(&self) -> Vec<Managed> {
         let mut all: Vec<Managed> = self.lock().launches.values().cloned().collect();
         all.sort_by_key(|managed| (managed.started, managed.launch.clone()));
+        all
+    }
+
+    /// All that a person would call a session: not those that have ended and go on under a later
+    /// launch.
+    pub(super) fn current(&self) -> Vec<Managed> {
+        let mut all = self.all();
+        let held = self.lock();
+        all.retain(|managed| {
+            let leads_to = held.ids.get(managed.id());
+            managed.stage != Stage::Ended || leads_to.is_none_or(|key| *key == managed.launch)
+        });
         all
     }
 
@@ -325,6 +342,10 @@ impl Sessions {
 }
 
 impl Held {
+    fn is_open(&self, launch: &Key) -> bool {
+        self.launches.get(launch).is_some_and(|managed| managed.stage != Stage::Ended)
+    }
+
     fn forget_ended(&mut self) {
         let ended = self.launches.values().filter(|managed| managed.stage == Stage::Ended);
         let mut ended: Vec<(Moment, Key)> =

@@ -21,7 +21,7 @@ use super::{log, stream};
 /// How long Claude Code may take to end; its hooks for SessionEnd have 5 s, but need a fraction.
 const GOOD_BYE: Duration = Duration::from_millis(3500);
 /// How long after its pane is gone.
-const AFTER_HANGUP: Duration = Duration::from_millis(1000);
+const AFTER_HANGUP: Duration = Duration::from_millis(1500);
 /// How long the last hook may take after the process is gone.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 const TMUX_LIMIT: Duration = Duration::from_millis(500);
@@ -148,7 +148,7 @@ pub(super) async fn watch(hub: Arc<Hub>, launch: Key) {
     while is_alive(&place) {
         sleep(Duration::from_millis(200)).await;
     }
-    let seen = until(&hub, &launch, |managed| managed.session_end_seen);
+    let seen = until(&hub, &launch, |managed| managed.session_end_seen || managed.is_marked);
     let _ = timeout(LAST_WORDS, seen).await;
     finish(&hub, &launch, false);
     hub.sessions.update(&launch, |managed| {

@@ -103,6 +103,13 @@ fn a_session_that_was_used_before_is_resumed_and_not_started_anew() {
     assert_eq!(hub.create(&id, &json!({ "resume": true })).status, 201);
     let mut stream = hub.stream(&format!("/sessions/{id}/events"), None);
     assert_eq!(stream.until_hook("SessionStart").json()["source"], "resume");
+
+    hub.ask("DELETE", &format!("/sessions/{id}"), None);
+    hub.wait_for_state(&id, "ended");
+    assert_eq!(hub.create(&id, &json!({ "resume": true })).status, 201, "{}", hub.log());
+    hub.wait_for_state(&id, "idle");
+    let listed = hub.get("/sessions").json;
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "what it was before: {listed}");
 }
 
 #[test]
@@ -191,17 +198,89 @@ fn a_new_id_in_the_same_process_is_the_same_session() {
     assert!(rest[1].is_hub("session_ended") && rest.len() == 2, "{rest:?}");
 }
 
+/// The token with which a session posts its events.
+fn token_of(hub: &Hub<'_>, id: &str) -> String {
+    let pid = hub.session(id)["pid"].as_u64().unwrap();
+    let environment = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
+    let token = environment.split('\0').find_map(|v| v.strip_prefix("CLAUDE_HUB_COLLECTOR_TOKEN="));
+    token.unwrap().to_owned()
+}
+
+#[test]
+fn a_claude_that_a_session_starts_itself_is_heard_and_changes_nothing() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let (id, nested) = (hub.start_session(""), new_id());
+    let mut stream = hub.stream(&format!("/sessions/{id}/events"), None);
+    stream.until_hook("SessionStart");
+    let before = hub.wait_for_state(&id, "idle");
+    let token = token_of(&hub, &id);
+    // What `claude -p` in a tool of the session inherits and tells its hooks.
+    let fire = |name: &str, fields: &Value| {
+        let mut payload = json!({ "hook_event_name": name, "session_id": nested, "cwd": "/" });
+        for (name, value) in fields.as_object().unwrap() {
+            payload[name] = value.clone();
+        }
+        let mut hook = world.cld(&["hook"]);
+        hook.env("CLAUDE_HUB_COLLECTOR_URL", format!("http://{}", hub.address));
+        hook.env("CLAUDE_HUB_COLLECTOR_TOKEN", &token).env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
+        hook.env("CLAUDE_CODE_SESSION_ATTENDED", "0");
+        crate::world::assert_silent(&crate::world::run(hook, payload.to_string().as_bytes()));
+    };
+    fire("SessionStart", &json!({ "source": "startup" }));
+    fire("UserPromptSubmit", &json!({ "prompt": "summarise" }));
+    fire("SessionEnd", &json!({ "reason": "other" }));
+    for name in ["SessionStart", "UserPromptSubmit", "SessionEnd"] {
+        assert_eq!(stream.until_hook(name).json()["session_id"], json!(nested), "no filter");
+    }
+    let after = hub.session(&id);
+    for field in ["session_id", "aliases", "state"] {
+        assert_eq!(after[field], before[field], "{field} in {after}");
+    }
+    let answer = hub.ask("DELETE", &format!("/sessions/{id}"), None);
+    assert_eq!(answer.json["session_end_seen"], true);
+    let rest = stream.rest();
+    assert_eq!(rest[0].json()["session_id"], json!(id), "its own good-bye is waited for: {rest:?}");
+    assert!(rest[1].is_hub("session_ended") && rest.len() == 2, "{rest:?}");
+}
+
+#[test]
+fn a_session_that_has_ended_can_go_on_in_another_one() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let (ended, other) = (hub.start_session(""), hub.start_session(""));
+    hub.wait_for_state(&ended, "idle");
+    hub.wait_for_state(&other, "idle");
+    hub.ask("DELETE", &format!("/sessions/{ended}"), None);
+    hub.wait_for_state(&ended, "ended");
+    // `/resume` in the other one.
+    let token = token_of(&hub, &other);
+    for payload in [
+        json!({ "hook_event_name": "SessionEnd", "session_id": other, "reason": "resume" }),
+        json!({ "hook_event_name": "SessionStart", "session_id": ended, "source": "resume" }),
+        json!({ "hook_event_name": "UserPromptSubmit", "session_id": ended, "prompt": "go on" }),
+    ] {
+        let answer = hub.send(&token, "POST", "/events", Some(payload.to_string().as_bytes()));
+        assert_eq!(answer.status, 202, "{answer:?}");
+    }
+    let session = hub.session(&ended);
+    assert_eq!(session["launch_id"], hub.session(&other)["launch_id"]);
+    assert_eq!((&session["session_id"], &session["aliases"]), (&json!(ended), &json!([other])));
+    let listed = hub.get("/sessions").json;
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "{listed}");
+}
+
 #[test]
 fn fifty_times_the_good_bye_comes_before_the_end_of_the_stream() {
     let world = world();
     let hub = Hub::start_with(&world, &["--max-sessions", "64"]);
-    // Many at the same time, with ends that take a while or not.
+    // Many at the same time, with ends that come at once or take up to four seconds.
     for batch in 0..5 {
         thread::scope(|scope| {
             for number in 0..10 {
                 let hub = &hub;
                 scope.spawn(move || {
-                    let id = hub.start_session(&format!("slow-end={}", number * 30 * (batch % 2)));
+                    let id = hub.start_session(&format!("slow-end={}", number * batch * 110));
                     let mut stream = hub.stream(&format!("/sessions/{id}/events"), None);
                     stream.until_hook("SessionStart");
                     let began = Instant::now();
@@ -383,7 +462,8 @@ fn a_hub_that_was_killed_leaves_its_sessions_and_the_next_one_names_them() {
     let orphan = format!("the tmux session {name} was started by an earlier hub");
     poll_until("the orphan is named", || log_of(&world).contains(&orphan));
     assert!(!hub.log().contains(&format!("session claude-{} was", &gone[..8])), "{}", hub.log());
-    assert!(hub.log().contains(&format!("kill-session -t ={name}")));
+    // Quoted, because zsh takes a bare `=name` for the path of a program.
+    assert!(hub.log().contains(&format!("kill-session -t '={name}'")));
     assert_eq!(hub.session(&left)["managed"], false, "it is seen, but not adopted");
     hub.shut_down();
     assert!(world.tmux(&["list-sessions"]).contains(&name), "and survives the second one too");

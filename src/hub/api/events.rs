@@ -57,7 +57,9 @@ async fn take_in(hub: &Hub, grant: &Grant, headers: &HeaderMap, body: Body) -> A
         Problem::new(StatusCode::FORBIDDEN, "wrong_launch", detail)
     })?;
     let appended = hub.store.append(&key, Kind::Hook, payload);
-    if hub.sessions.apply(&key, &fact, appended.id, clock::now()) {
+    // A `claude -p` in a tool has the token of the session that runs it, but is not that session.
+    let is_nested = headers.contains_key("x-cld-nested");
+    if !is_nested && hub.sessions.apply(&key, &fact, appended.id, clock::now()) {
         stream::announce(&hub.sessions_changed);
     }
     hub.metrics.events.add(1);

@@ -198,7 +198,7 @@ pub(in crate::hub) fn signature(hub: &Hub, roster: &Roster) -> String {
 }
 
 fn sessions(hub: &Hub, roster: &Roster) -> Vec<Value> {
-    let managed = hub.sessions.all();
+    let managed = hub.sessions.current();
     let is_managed = |listed: &&Listed| {
         managed.iter().any(|managed| {
             let in_its_pane = managed.place.as_ref().is_some_and(|place| {

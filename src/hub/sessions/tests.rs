@@ -105,6 +105,22 @@ fn a_launch_cannot_post_for_another_one() {
 }
 
 #[test]
+fn a_session_whose_launch_has_ended_goes_on_under_another_one() {
+    let sessions = Sessions::default();
+    sessions.add(managed("l1", FIRST), 9).unwrap();
+    sessions.add(managed("l2", SECOND), 9).unwrap();
+    sessions.update(&Key::new("l1"), |managed| managed.stage = Stage::Ended);
+    assert_eq!(sessions.current().len(), 2);
+    let second = Grant { scope: Scope::Collect, launch: Some(Key::new("l2")) };
+    let key = sessions.route(&second, FIRST).unwrap();
+    sessions.apply(&key, &fact(FIRST, Change::Started), Id { boot: 1, seq: 1 }, now());
+    assert_eq!(sessions.find(FIRST).unwrap().launch, Key::new("l2"));
+    let current: Vec<Key> = sessions.current().into_iter().map(|managed| managed.launch).collect();
+    assert_eq!(current, [Key::new("l2")]);
+    assert_eq!(sessions.all().len(), 2);
+}
+
+#[test]
 fn an_id_is_taken_on_once_until_it_has_ended() {
     let sessions = Sessions::default();
     sessions.add(managed("l1", FIRST), 1).unwrap();
