@@ -6,19 +6,24 @@ use axum::body::Bytes;
 /// format knows, becomes a line of its own, so the reader gets the same text with LF for each.
 pub fn frame(id: Option<&str>, event: &str, text: &str) -> Bytes {
     let mut frame = Vec::with_capacity(text.len() + 96);
-    if let Some(id) = id {
-        frame.extend_from_slice(b"id: ");
-        frame.extend_from_slice(id.as_bytes());
-        frame.push(b'\n');
-    }
-    frame.extend_from_slice(b"event: ");
-    frame.extend_from_slice(event.as_bytes());
+    frame.extend_from_slice(opening(id, event).as_bytes());
     for line in Lines(Some(text)) {
         frame.extend_from_slice(b"\ndata: ");
         frame.extend_from_slice(line.as_bytes());
     }
-    frame.extend_from_slice(b"\n\n");
+    frame.extend_from_slice(END);
     Bytes::from(frame)
+}
+
+/// An event whose data follows in pieces: this, a text without line breaks, and [`END`].
+pub(super) fn begin(id: &str, event: &str) -> Bytes {
+    Bytes::from(opening(Some(id), event) + "\ndata: ")
+}
+
+pub(super) const END: &[u8] = b"\n\n";
+
+fn opening(id: Option<&str>, event: &str) -> String {
+    id.map_or_else(String::new, |id| format!("id: {id}\n")) + "event: " + event
 }
 
 /// The data of a frame that [`frame`] has made.

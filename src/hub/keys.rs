@@ -218,16 +218,21 @@ pub(super) fn read_or_make(dir: &Path, scope: Scope) -> Result<String> {
 /// Writes a new token beside the old one and puts it in its place.
 pub(super) fn write_new(dir: &Path, scope: Scope) -> Result<String> {
     let (token, path) = (random(), dir.join(scope.file()));
-    let new = dir.join(format!("{}.new.{}", scope.file(), std::process::id()));
-    let written = write(&new, &token).and_then(|()| fs::rename(&new, &path));
+    let written = replace(&path, &format!("{token}\n"));
     written.with_context(|| format!("{} cannot be written", shown(&path)))?;
     Ok(token)
 }
 
-fn write(path: &Path, text: &str) -> io::Result<()> {
+/// Writes a private file beside the old one and puts it in its place. Whatever lies there already,
+/// a link too, is replaced and not written through.
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let mut new = path.to_owned().into_os_string();
+    new.push(format!(".new.{}", std::process::id()));
+    // A hub that was killed in between, and whose number is used again, may have left one.
+    let _ = fs::remove_file(&new);
     let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(format!("{text}\n").as_bytes())
+    let mut file = options.write(true).create_new(true).mode(0o600).open(&new)?;
+    file.write_all(text.as_bytes()).and_then(|()| fs::rename(&new, path))
 }
 
 /// Open pages stay logged in when the hub is started again.
@@ -243,11 +248,10 @@ fn read_pages(dir: &Path) -> Vec<(String, Scope, Moment)> {
 /// Pages that cannot be written down are logged out by the next start, and nothing worse.
 fn write_pages(dir: &Path, pages: &[(String, Scope, Moment)]) {
     let line = |(token, scope, until): &(String, Scope, Moment)| {
-        format!("{token} {} {}", scope.word(), until.micros())
+        format!("{token} {} {}\n", scope.word(), until.micros())
     };
-    let text = pages.iter().map(line).collect::<Vec<_>>().join("\n");
-    let new = dir.join(format!("{PAGES}.new.{}", std::process::id()));
-    let _ = write(&new, &text).and_then(|()| fs::rename(&new, dir.join(PAGES)));
+    let text: String = pages.iter().map(line).collect();
+    let _ = replace(&dir.join(PAGES), &text);
 }
 
 /// Only a plain file that nobody else may read is believed.

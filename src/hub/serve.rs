@@ -20,13 +20,13 @@ use crate::text::shown;
 use crate::{clock, journal, paths, setup};
 
 use super::guard::{Door, Hosts};
-use super::keys::Keys;
+use super::keys::{self, Keys};
 use super::listen::{self, Listener};
 use super::metrics::Metrics;
 use super::observed::Observer;
 use super::sessions::{Sessions, Stage};
 use super::shared::{Addresses, Hub, Phase, Settings};
-use super::spool::Spool;
+use super::spool::{self, Spool};
 use super::store::{Limits, Store};
 use super::{api, client, log, start, stop, stream};
 
@@ -107,8 +107,8 @@ struct Prepared {
 impl Prepared {
     fn new(options: &cli::Serve, dir: PathBuf) -> Result<Self> {
         let now = clock::now();
-        let boot = now.micros();
         let spool_dir = private_dir(&dir.join("spool"))?;
+        let boot = spool::next_boot(&spool_dir, now);
         let spool = Spool::open(spool_dir, &format!("{boot:013x}"), now);
         let megabytes = |number: usize| number.saturating_mul(1024 * 1024);
         let limits = Limits {
@@ -340,11 +340,7 @@ fn write_hooks(dir: &Path) -> Result<PathBuf> {
     let path = dir.join("settings.json");
     let command = setup::command_for(&setup::program()?)?;
     let text = setup::settings::install(None, &command)?;
-    let new = dir.join("settings.json.new");
-    fs::write(&new, text)
-        .and_then(|()| fs::set_permissions(&new, Permissions::from_mode(0o600)))
-        .and_then(|()| fs::rename(&new, &path))
-        .with_context(|| format!("{} cannot be written", shown(&path)))?;
+    keys::replace(&path, &text).with_context(|| format!("{} cannot be written", shown(&path)))?;
     Ok(path)
 }
 

@@ -392,15 +392,20 @@ impl Inner {
         self.rings.remove(&key);
     }
 
-    /// Every number is an event of some session, so one that is not there is missing.
+    /// Every number is an event of some session, so one that is not there is missing. Where one is,
+    /// all up to the last hole are called missing: the disk has them too, and is read once then and
+    /// not for each hole that a loud session left between the events of quiet ones.
     fn read_all(&self, cursor: u64, limit: usize) -> Read {
         if cursor >= self.seq {
             return Read::Nothing;
         }
         let next = self.entries.range(cursor + 1..).next().map(|(seq, _)| *seq);
-        let next = next.unwrap_or(self.seq + 1);
-        if next > cursor + 1 {
-            return Read::Missing { through: next - 1, count: next - 1 - cursor };
+        if next != Some(cursor + 1) {
+            let newest_first = self.entries.range(cursor + 1..).rev().map(|(seq, _)| *seq);
+            let in_a_row = (cursor + 1..=self.seq).rev().zip(newest_first);
+            let tail = in_a_row.take_while(|(expected, seq)| expected == seq).count() as u64;
+            let through = self.seq - tail;
+            return Read::Missing { through, count: through - cursor };
         }
         let (mut batch, mut length) = (Vec::new(), 0);
         for (expected, (seq, entry)) in (cursor + 1..).zip(self.entries.range(cursor + 1..)) {

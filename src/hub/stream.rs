@@ -11,16 +11,15 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::frame::{comment, frame};
+use super::frame::{self, comment, frame};
 use super::metrics::Gauge;
 use super::shared::{Hub, Phase};
-use super::spool;
-use super::store::{Entry, Id, Read, Scope};
+use super::spool::{self, Payload, Section};
+use super::store::{Entry, Id, Kind, Read, Scope};
 
 /// What is handed to a connection at once. What a reader that does not read holds in memory is
 /// this, and what its connection buffers.
 const PIECE: usize = 64 * 1024;
-const SPOOL_BATCH: usize = 256 * 1024;
 
 /// Where a reader begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +99,9 @@ impl Stream {
 
     async fn read_all(&mut self, start: Start) -> Result<(), Over> {
         let mut changed = self.hub.store.watch(&self.scope);
-        let mut sessions = self.hub.sessions_changed.subscribe();
+        // Panes are looked at for whoever hears of them, so only readers of everything do.
+        let hears = (self.scope == Scope::All).then(|| self.hub.sessions_changed.subscribe());
+        let mut sessions = hears.unwrap_or_else(|| watch::channel(0).1);
         let mut phase = self.hub.phase.subscribe();
         self.greet().await?;
         self.begin(start).await?;
@@ -238,7 +239,7 @@ impl Stream {
         let mut found = 0;
         loop {
             let read = tokio::task::spawn_blocking(move || {
-                let batch = reader.next_batch(SPOOL_BATCH);
+                let batch = reader.next_batch(PIECE);
                 (reader, batch)
             });
             let batch;
@@ -246,12 +247,41 @@ impl Stream {
             if batch.is_empty() {
                 return Ok(found);
             }
+            let mut together = Vec::new();
             for event in batch {
                 found += 1;
                 let id = event.id.to_string();
-                self.send(frame(Some(&id), event.kind.word(), &event.payload)).await?;
+                match event.payload {
+                    Payload::Here(text) => {
+                        together.extend_from_slice(&frame(Some(&id), event.kind.word(), &text));
+                    }
+                    Payload::OnDisk(section) => {
+                        if !together.is_empty() {
+                            self.send(Bytes::from(std::mem::take(&mut together))).await?;
+                        }
+                        self.send_section(&id, event.kind, section).await?;
+                    }
+                }
+            }
+            if !together.is_empty() {
+                self.send(Bytes::from(together)).await?;
             }
         }
+    }
+
+    /// Reads a large event from the disk no faster than it is taken.
+    async fn send_section(&self, id: &str, kind: Kind, section: Section) -> Result<(), Over> {
+        self.send(frame::begin(id, kind.word())).await?;
+        let section = Arc::new(section);
+        let mut sent = 0;
+        while sent < section.length {
+            let from = Arc::clone(&section);
+            let read = tokio::task::spawn_blocking(move || from.read(sent, PIECE)).await;
+            let piece = read.map_err(|_| Over::TooSlow)?.map_err(|_| Over::TooSlow)?;
+            sent += piece.len() as u64;
+            self.send(Bytes::from(piece)).await?;
+        }
+        self.send(Bytes::from_static(frame::END)).await
     }
 
     /// Says something of its own, which is not an event that could be missed.

@@ -250,6 +250,52 @@ fn a_restarted_hub_goes_on_where_a_reader_was() {
 }
 
 #[test]
+fn the_history_of_a_session_goes_back_behind_a_restart() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let id = "5e55-1";
+    world.hook(&json!({ "hook_event_name": "SessionStart", "session_id": id, "cwd": "/p", "source": "startup" }));
+    for n in 0..30 {
+        hub.post_event(&numbered(id, n, 0));
+        hub.post_event(&numbered("other", n, 0));
+    }
+    hub.kill();
+    let hub = Hub::start(&world);
+    let read = |limit: usize| {
+        let (mut numbers, mut after) = (Vec::new(), String::new());
+        loop {
+            let page = hub.get(&format!("/sessions/{id}/history?limit={limit}{after}")).json;
+            let events = page["events"].as_array().unwrap_or_else(|| panic!("{page}"));
+            if events.is_empty() {
+                return numbers;
+            }
+            assert!(events.len() <= limit);
+            numbers.extend(events.iter().map(|event| event["data"]["n"].as_u64().unwrap()));
+            after = format!("&after={}", page["next"].as_str().unwrap());
+        }
+    };
+    assert_eq!(read(7), (0..30).collect::<Vec<_>>(), "before it has said anything new");
+    for n in 30..35 {
+        hub.post_event(&numbered(id, n, 0));
+    }
+    assert_eq!(read(7), (0..35).collect::<Vec<_>>());
+    assert_eq!(read(1000), (0..35).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_session_of_a_pane_has_a_stream_before_its_first_event() {
+    let world = world();
+    let hub = Hub::start(&world);
+    world.hook(&json!({ "hook_event_name": "SessionStart", "session_id": "5e55-1", "cwd": "/p", "source": "startup" }));
+    assert_eq!(hub.get("/sessions/5e55-1/history").json["events"], json!([]));
+    let mut stream = hub.stream("/sessions/5e55-1/events", None);
+    assert_eq!(stream.status, 200, "{}", stream.head);
+    stream.until(|event| event.is_hub("hello"));
+    hub.post_event(&numbered("5e55-1", 1, 0));
+    assert_eq!(number(&stream.until(|event| event.kind == "hook")), Some(1));
+}
+
+#[test]
 fn what_was_acknowledged_survives_kill_9_whole_and_under_its_own_id() {
     const KILLS: usize = 20;
     let world = world();
@@ -327,6 +373,36 @@ fn readers_that_do_not_read_cost_a_bounded_memory_and_nobody_else_anything() {
     });
     assert!(largest < (32 + 64) * 1024, "{largest} KiB");
     poll_until("those that do not read are closed", || hub.metric("slow_readers_total") == 20);
+    drop(stalled);
+}
+
+#[test]
+fn readers_that_come_back_and_do_not_read_cost_no_more() {
+    const EVENTS: usize = 12;
+    let world = world();
+    let hub = Hub::start_with(&world, &["--ring", "1", "--memory", "1"]);
+    let first = hub.post_event(&numbered("s", 0, 0));
+    let mut poster = Poster::new(&hub);
+    for number in 1..=EVENTS {
+        assert_eq!(poster.post(&numbered("s", number, 5 * 1024 * 1024)), Some(202));
+    }
+    // What they missed is on the disk only.
+    let before = memory(hub.child.id());
+    let stalled: Vec<Stream> =
+        (0..40).map(|_| hub.stream("/sessions/s/events", Some(&first))).collect();
+    let mut healthy = hub.stream("/events", Some(&first));
+    let mut largest = 0;
+    for expected in 1..=EVENTS as u64 {
+        let event = healthy.until(|event| event.kind == "hook" || event.is_hub("gap"));
+        assert_eq!(number(&event), Some(expected));
+        assert_eq!(
+            event.data.len(),
+            numbered("s", 0, 5 * 1024 * 1024).to_string().len() + usize::from(expected > 9)
+        );
+        largest = largest.max(memory(hub.child.id()));
+    }
+    assert!(largest < before + 64 * 1024, "{before} KiB before, {largest} KiB with them");
+    poll_until("those that do not read are closed", || hub.metric("slow_readers_total") == 40);
     drop(stalled);
 }
 

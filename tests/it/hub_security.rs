@@ -345,9 +345,28 @@ fn there_is_one_hub_and_it_does_not_trust_what_lies_in_its_place() {
     fs::set_permissions(dir.join("token"), fs::Permissions::from_mode(0o644)).unwrap();
     refused("others may read it");
     fs::set_permissions(dir.join("token"), fs::Permissions::from_mode(0o600)).unwrap();
-    fs::rename(dir.join("spool"), &elsewhere).unwrap();
-    std::os::unix::fs::symlink(&elsewhere, dir.join("spool")).unwrap();
-    refused("not a directory that only you can enter");
+    for name in ["spool", "launches"] {
+        fs::rename(dir.join(name), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, dir.join(name)).unwrap();
+        refused("not a directory that only you can enter");
+        fs::remove_file(dir.join(name)).unwrap();
+        fs::rename(&elsewhere, dir.join(name)).unwrap();
+    }
+    // What is written anew replaces a link and never goes through one.
+    fs::write(&elsewhere, "precious").unwrap();
+    for name in ["settings.json", "settings.json.new", "pages", "pages.new"] {
+        let _ = fs::remove_file(dir.join(name));
+        std::os::unix::fs::symlink(&elsewhere, dir.join(name)).unwrap();
+    }
+    let hub = Hub::start(&world);
+    let address = said(&world, &["hub", "open", "--print"]);
+    let body = json!({ "ticket": address.split_once("#t=").unwrap().1 }).to_string();
+    let json = [("Content-Type", "application/json")];
+    assert_eq!(hub.request("POST", "/auth/session", &json, body.as_bytes()).status, 200);
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "precious");
+    for name in ["settings.json", "pages"] {
+        assert!(fs::symlink_metadata(dir.join(name)).unwrap().is_file(), "{name}");
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ pub(super) async fn of_session(
     headers: HeaderMap,
     uri: Uri,
 ) -> Answer {
-    let key = stream_of(&hub, &id)?;
+    let key = stream_of(&hub, &id).await?;
     let start = cursor(&headers, &uri)?.unwrap_or(Start::Oldest);
     let scope = Scope::One(key.clone());
     let latest = hub.store.id(hub.store.latest(&scope));
@@ -99,10 +99,15 @@ pub(super) async fn of_session(
     open(&hub, scope, start)
 }
 
-pub(super) fn stream_of(hub: &Hub, id: &str) -> Result<Key, Problem> {
+/// Every session that is listed has a stream, even if nothing was heard of it yet.
+pub(super) async fn stream_of(hub: &Hub, id: &str) -> Result<Key, Problem> {
     let managed = hub.sessions.find(id).map(|managed| managed.launch);
     let key = managed.unwrap_or_else(|| Key::new(id));
-    match hub.store.knows(&key) {
+    if hub.store.knows(&key) {
+        return Ok(key);
+    }
+    let roster = hub.observer.look().await;
+    match roster.sessions.iter().any(|listed| listed.id.as_str() == id) {
         true => Ok(key),
         false => Err(Problem::session_not_found(id)),
     }

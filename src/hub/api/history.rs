@@ -20,7 +20,13 @@ const LARGEST_PAGE: usize = 1000;
 const PAGE_BYTES: usize = 1024 * 1024;
 
 pub(super) async fn history(State(hub): Shared, Path(id): Path<String>, uri: Uri) -> Answer {
-    let scope = Scope::One(stream_of(&hub, &id)?);
+    let key = stream_of(&hub, &id).await?;
+    // A launch is not older than the hub; other sessions may have been here before it.
+    let oldest = match hub.sessions.get(&key) {
+        Some(_) => hub.store.id(0),
+        None => Id { boot: 0, seq: 0 },
+    };
+    let scope = Scope::One(key);
     let limit = match query(&uri, "limit").map(str::parse::<usize>) {
         None => 100,
         Some(Ok(limit)) if (1..=LARGEST_PAGE).contains(&limit) => limit,
@@ -30,17 +36,18 @@ pub(super) async fn history(State(hub): Shared, Path(id): Path<String>, uri: Uri
         }
     };
     let cursor = match query(&uri, "after").map(parse_cursor).transpose()? {
-        Some(Start::After(id)) if id.boot == hub.store.boot => id.seq,
-        Some(Start::Latest) => hub.store.latest(&scope),
-        Some(Start::After(_) | Start::Oldest) | None => 0,
+        Some(Start::After(id)) => id.clamp(oldest, hub.store.id(u64::MAX)),
+        Some(Start::Latest) => hub.store.id(hub.store.latest(&scope)),
+        Some(Start::Oldest) | None => oldest,
     };
     let page = Page { cursor, limit, missing: 0, bytes: 0, events: Vec::new() };
     let page = page.fill(&hub, &scope).await?;
     let document = Document {
         events: page.events,
         missing: page.missing,
-        next: hub.store.id(page.cursor).to_string(),
-        ended: matches!(hub.store.read(&scope, page.cursor, 1), Read::End),
+        next: page.cursor.to_string(),
+        ended: page.cursor.boot == hub.store.boot
+            && matches!(hub.store.read(&scope, page.cursor.seq, 1), Read::End),
     };
     Ok(json_answer(StatusCode::OK, &document))
 }
@@ -65,7 +72,7 @@ struct Event {
 }
 
 struct Page {
-    cursor: u64,
+    cursor: Id,
     limit: usize,
     missing: u64,
     bytes: usize,
@@ -74,15 +81,27 @@ struct Page {
 
 impl Page {
     async fn fill(mut self, hub: &Hub, scope: &Scope) -> Result<Self, Problem> {
+        while self.cursor.boot != hub.store.boot && !self.is_full() {
+            let from = self.cursor;
+            self.read_spool(hub, scope, hub.store.id(0)).await?;
+            if self.cursor == from {
+                self.cursor = hub.store.id(0);
+            }
+        }
         while !self.is_full() {
-            match hub.store.read(scope, self.cursor, 1) {
+            match hub.store.read(scope, self.cursor.seq, 1) {
                 Read::Entries(entries) => {
                     for entry in entries {
                         self.add(hub, &entry);
                     }
                 }
                 Read::Missing { through, count } => {
-                    self.read_spool(hub, scope, through, count).await?;
+                    let (from, through) = (self.cursor, hub.store.id(through));
+                    self.read_spool(hub, scope, through).await?;
+                    if self.cursor == from {
+                        self.missing += count;
+                        self.cursor = through;
+                    }
                 }
                 Read::Nothing | Read::End => break,
             }
@@ -95,21 +114,14 @@ impl Page {
     }
 
     fn add(&mut self, hub: &Hub, entry: &Entry) {
-        self.cursor = entry.seq;
+        self.cursor = hub.store.id(entry.seq);
         self.bytes += entry.frame.len();
-        let id = hub.store.id(entry.seq);
-        self.events.push(event(id, entry.at, entry.kind, frame::data(&entry.frame)));
+        self.events.push(event(self.cursor, entry.at, entry.kind, frame::data(&entry.frame)));
     }
 
-    /// What is no longer in memory may still be on the disk.
-    async fn read_spool(
-        &mut self,
-        hub: &Hub,
-        scope: &Scope,
-        through: u64,
-        count: u64,
-    ) -> Result<(), Problem> {
-        let (from, to) = (hub.store.id(self.cursor), hub.store.id(through));
+    /// What is not in memory may be on the disk; the cursor stays where nothing is.
+    async fn read_spool(&mut self, hub: &Hub, scope: &Scope, to: Id) -> Result<(), Problem> {
+        let from = self.cursor;
         let mut reader = spool::Reader::new(&hub.store.spool_dir(), from, to, scope.clone());
         let budget = PAGE_BYTES.saturating_sub(self.bytes).max(1);
         let read = tokio::task::spawn_blocking(move || reader.next_batch(budget));
@@ -117,17 +129,14 @@ impl Page {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             Problem::new(status, "spool_unreadable", "the events on the disk cannot be read")
         })?;
-        if batch.is_empty() {
-            self.missing += count;
-            self.cursor = through;
-        }
         for found in batch {
             if self.is_full() {
                 break;
             }
-            self.cursor = found.id.seq;
-            self.bytes += found.payload.len();
-            self.events.push(event(found.id, found.at, found.kind, found.payload));
+            self.cursor = found.id;
+            let payload = found.payload.text().unwrap_or_default();
+            self.bytes += payload.len();
+            self.events.push(event(found.id, found.at, found.kind, payload));
         }
         Ok(())
     }

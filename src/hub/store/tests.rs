@@ -103,6 +103,21 @@ fn one_loud_session_does_not_take_the_events_of_another() {
 }
 
 #[test]
+fn holes_that_a_loud_session_leaves_are_one_to_a_reader_of_everything() {
+    let fixture = fixture(1 << 20, 10, 1 << 20);
+    for round in 0..1000 {
+        let key = if round % 100 == 0 { "quiet" } else { "loud" };
+        fixture.post(key, "x");
+    }
+    // The first is there, then nine quiet ones stand alone between holes.
+    let Read::Missing { through, count } = fixture.store.read(&Scope::All, 1, 100) else {
+        panic!()
+    };
+    assert_eq!((through, count), (990, 989));
+    assert_eq!(fixture.read(&Scope::All, 1), ((991..=1000).collect(), 989));
+}
+
+#[test]
 fn the_oldest_ended_session_gives_way_first() {
     let fixture = fixture(1 << 20, 4096, 10 * (OVERHEAD + 40));
     let live = fixture.post("live", "x");
