@@ -3,6 +3,8 @@
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
@@ -18,9 +20,7 @@ pub(super) fn ask(socket: &Path, method: &str, path: &str, body: Option<&Value>)
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
             anyhow!("no hub is running\nTry: cld hub")
         }
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            anyhow!("the hub does not answer within 2 s")
-        }
+        io::ErrorKind::TimedOut => anyhow!("the hub does not answer within 2 s"),
         _ => anyhow!("the hub cannot be asked: {error}"),
     })?;
     let (head, body) = answer.split_once("\r\n\r\n").context("the hub's answer is cut off")?;
@@ -32,16 +32,26 @@ pub(super) fn ask(socket: &Path, method: &str, path: &str, body: Option<&Value>)
     }
 }
 
+/// Connecting has no limit of its own: where the queue of the socket is full, it waits for ever. So
+/// does a thread, which is left behind.
 fn exchange(socket: &Path, method: &str, path: &str, body: Option<&Value>) -> io::Result<String> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(LIMIT))?;
-    stream.set_write_timeout(Some(LIMIT))?;
     let body = body.map(Value::to_string).unwrap_or_default();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: cld\r\nContent-Type: application/json\r\n\
          Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
+    let (sender, answer) = mpsc::channel();
+    let socket = socket.to_owned();
+    thread::Builder::new().spawn(move || {
+        // Nobody listens any more when the time is over.
+        let _ = sender.send(converse(&socket, &request));
+    })?;
+    answer.recv_timeout(LIMIT).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+fn converse(socket: &Path, request: &str) -> io::Result<String> {
+    let mut stream = UnixStream::connect(socket)?;
     stream.write_all(request.as_bytes())?;
     let mut answer = String::new();
     stream.take(LONGEST).read_to_string(&mut answer)?;

@@ -76,7 +76,11 @@ async fn carry_out(hub: Arc<Hub>, launch: Key) {
         kill_pane(&place).await;
     } else {
         kill_pane(&place).await;
-        wait_for_end(&hub, &launch, &place, AFTER_HANGUP).await;
+        if wait_for_end(&hub, &launch, &place, AFTER_HANGUP).await {
+            finish(&hub, &launch, false);
+            // Its last hook has told us, and it will end with that.
+            wait_until_gone(&place, LAST_WORDS).await;
+        }
     }
     let forced = is_alive(&place);
     if forced {

@@ -78,7 +78,7 @@ fn even_what_cld_refuses_is_posted_and_a_nested_session_too() {
 #[test]
 fn a_collector_that_misbehaves_is_not_noticed() {
     type Behaviour = fn(TcpListener);
-    let behaviours: [(&str, Behaviour); 5] = [
+    let behaviours: [(&str, Behaviour); 6] = [
         ("refuses", drop),
         ("accepts and says nothing", |listener| {
             let held = listener.accept();
@@ -90,6 +90,10 @@ fn a_collector_that_misbehaves_is_not_noticed() {
             drop(listener);
         }),
         ("closes at once", |listener| drop(listener.accept())),
+        ("breaks off in the middle of the body", |listener| {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.read_exact(&mut [0; 100_000]).unwrap();
+        }),
         ("answers without end", |listener| {
             let (mut stream, _) = listener.accept().unwrap();
             while stream.write_all(&[b'x'; 4096]).is_ok() {}
@@ -100,7 +104,7 @@ fn a_collector_that_misbehaves_is_not_noticed() {
         let world = World::new().with("CLAUDE_HUB_COLLECTOR_URL", &url);
         let collector = thread::spawn(move || behaviour(listener));
         let begun = Instant::now();
-        world.hook(&stop("done"));
+        world.hook(&stop(&"done ".repeat(1 << 20)));
         assert!(begun.elapsed().as_secs() < PATIENCE_SECONDS, "{name}: {:?}", begun.elapsed());
         assert_eq!(world.meta("status"), "stopped", "{name}");
         collector.thread().unpark();

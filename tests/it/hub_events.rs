@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::hub_world::{Event, Hub, Stream, world};
+use crate::hub_world::{Event, Hub, Stream, raise_file_limit, world};
 use crate::world::poll_until;
 
 fn numbered(session: &str, number: usize, padding: usize) -> Value {
@@ -377,6 +377,29 @@ fn readers_that_do_not_read_cost_a_bounded_memory_and_nobody_else_anything() {
 }
 
 #[test]
+fn streams_are_bounded_in_number_and_leave_nothing_behind() {
+    raise_file_limit();
+    let world = world();
+    let hub = Hub::start_with(&world, &["--heartbeat", "1"]);
+    let open: Vec<Stream> = (0..1024).map(|_| hub.stream("/events", None)).collect();
+    assert!(open.iter().all(|stream| stream.status == 200));
+    let used = memory(hub.child.id());
+    assert!(used < 64 * 1024, "{used} KiB with 1,024 idle streams");
+    let refused = hub.get("/events");
+    assert_eq!((refused.status, refused.code()), (429, "too_many_streams"));
+    assert!(refused.header("retry-after").is_some());
+    drop(open);
+    poll_until("none is left", || hub.metric("streams") == 0);
+    let before = memory(hub.child.id());
+    for _ in 0..1000 {
+        drop(hub.stream("/events", None));
+    }
+    poll_until("none is left of those that broke off", || hub.metric("streams") == 0);
+    let grown = memory(hub.child.id()).saturating_sub(before);
+    assert!(grown < 5 * 1024, "{grown} KiB more");
+}
+
+#[test]
 fn readers_that_come_back_and_do_not_read_cost_no_more() {
     const EVENTS: usize = 12;
     let world = world();
@@ -521,10 +544,10 @@ impl Poster {
 fn hooks_of_sessions_outside_of_the_hub_are_collected_too() {
     let world = world();
     let hub = Hub::start(&world);
-    let token = crate::hub_world::said(&world, &["hub", "token", "--scope", "collect"]);
     let mut hook = world.cld(&["hook"]);
     hook.env("CLAUDE_HUB_COLLECTOR_URL", format!("http://{}", hub.address));
-    hook.env("CLAUDE_HUB_COLLECTOR_TOKEN", token);
+    let token = world.home().join(".local/state/cld/hub/token.collect");
+    hook.env("CLAUDE_HUB_COLLECTOR_TOKEN_FILE", token);
     let payload = json!({ "hook_event_name": "SessionStart", "session_id": "abcd-1", "source": "startup", "cwd": "/p" });
     crate::world::assert_silent(&crate::world::run(hook, format!("{payload}\n").as_bytes()));
     let mut stream = hub.stream("/sessions/abcd-1/events", None);

@@ -50,6 +50,30 @@ fn any_text_arrives_as_it_is_and_is_confirmed_by_its_event() {
 }
 
 #[test]
+fn a_hundred_messages_are_submitted_a_hundred_times() {
+    let world = world();
+    let hub = Hub::start(&world);
+    thread::scope(|scope| {
+        for session in 0..4 {
+            let hub = &hub;
+            scope.spawn(move || {
+                let id = hub.start_session("slow-start=200");
+                let mut stream = hub.stream(&format!("/sessions/{id}/events"), None);
+                for number in 0..25 {
+                    let text =
+                        format!("{session}/{number} é😀 #(x)\n{};", "y ".repeat(number * 40));
+                    let answer = hub.message(&id, &json!({ "text": text, "wait_ms": 30_000 }));
+                    check(&answer, 200, "submitted");
+                    assert_eq!(prompts(hub, &id, &text), 1);
+                    stream.until_hook("Stop");
+                }
+            });
+        }
+    });
+    assert_eq!(hub.metric("messages_total"), 100);
+}
+
+#[test]
 fn nothing_in_a_text_can_leave_the_paste() {
     let world = world();
     let hub = Hub::start(&world);
@@ -86,7 +110,7 @@ fn an_open_dialog_is_never_answered_by_a_message() {
     check(&hub.message(&id, &json!({ "text": "ask" })), 200, "submitted");
     poll_until("the dialog is open", || hub.session(&id)["waiting"]["kind"] == "permission");
     let session = hub.session(&id);
-    for _ in 0..3 {
+    for _ in 0..100 {
         check(&hub.message(&id, &json!({ "text": "yes" })), 409, "awaiting_user");
     }
     assert_eq!(hub.session(&id)["waiting"]["kind"], "permission");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::hub_world::{Hub, log_of, request, request_on, said, world};
+use crate::hub_world::{Hub, log_of, raise_file_limit, request, request_on, said, world};
 use crate::world::{DEADLINE, World, poll_until, wait_for};
 
 /// Something that is not answered with 4xx has reached its handler.
@@ -381,6 +381,39 @@ fn a_socket_that_a_killed_hub_left_is_replaced() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("no hub is running"));
     let hub = Hub::start(&world);
     assert_eq!(hub.get("/sessions").status, 200);
+}
+
+#[test]
+fn a_hub_that_does_not_answer_is_not_waited_for() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let asked = |what: &str| {
+        let mut command = world.cld(&["hub", "status"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let status = wait_for(&mut child);
+        let mut error = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+        assert_eq!(status.code(), Some(1), "{what}: {error}");
+        assert!(error.contains("the hub does not answer within 2 s"), "{what}: {error}");
+    };
+    hub.signal(rustix::process::Signal::STOP);
+    asked("it is stopped");
+    // What nobody accepts fills the queue of the socket, and then even connecting waits.
+    raise_file_limit();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let waiting = runtime.block_on(async {
+        let (mut waiting, socket) = (Vec::new(), hub.dir().join("hub.sock"));
+        while let Ok(stream) = tokio::net::UnixStream::connect(&socket).await {
+            waiting.push(stream);
+        }
+        waiting
+    });
+    asked("its queue is full");
+    drop(waiting);
+    hub.signal(rustix::process::Signal::CONT);
+    poll_until("it answers again", || {
+        world.cld(&["hub", "status"]).output().unwrap().status.success()
+    });
 }
 
 #[test]

@@ -204,6 +204,13 @@ impl Drop for Hub<'_> {
     }
 }
 
+/// For tests that have more connections than a process usually may.
+pub(crate) fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+}
+
 pub(crate) fn log_of(world: &World) -> String {
     fs::read_to_string(world.path("hub.log")).unwrap_or_default()
 }
