@@ -28,6 +28,11 @@ const PARTS: &[Part] = &[
     },
 ];
 
+/// The whole page is smaller than a picture, so that a phone has it at once.
+const LARGEST: usize = 100_000;
+const _: () =
+    assert!(PARTS[0].content.len() + PARTS[1].content.len() + PARTS[2].content.len() < LARGEST);
+
 /// Whether a path is a part of the page, which holds no data and needs no token.
 pub(super) fn is_part(path: &str) -> bool {
     PARTS.iter().any(|part| part.path == path)

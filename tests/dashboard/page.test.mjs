@@ -38,11 +38,19 @@ const card = (page, session) => page.locator(".card", { has: page.locator(`a[hre
 const inGroup = (page, group, session) => page.locator(`#${group} .card`, { has: page.locator(`a[href="#/session/${session.id}"]`) });
 
 test("without a token the page says what to run", async () => {
-  const page = await world.browser.newPage();
-  await page.goto(world.url);
-  await page.getByRole("heading", { name: "Not logged in" }).waitFor();
-  assert.match(await page.locator("#login").innerText(), /cld hub open/);
-  await page.close();
+  for (const [name, width, colorScheme] of [["phone", 320, "dark"], ["desktop", 1280, "light"]]) {
+    const context = await world.browser.newContext({ viewport: { width, height: 640 }, colorScheme });
+    const page = await context.newPage();
+    await page.goto(world.url);
+    await page.getByRole("heading", { name: "Not logged in" }).waitFor();
+    assert.match(await page.locator("#login").innerText(), /cld hub open/);
+    assert.equal(await page.locator("#overview").isVisible(), false);
+    assert.equal(await page.locator("#stale").isVisible(), false);
+    await page.evaluate(axeSource);
+    await check(page, "not logged in");
+    await page.screenshot({ path: path.join(PICTURES, `login-${name}.png`) });
+    await context.close();
+  }
 });
 
 test("a ticket works once and leaves the address at once", async () => {
@@ -118,13 +126,51 @@ test("who has waited longest comes first", async () => {
 
 test("the page says that it is disconnected, and comes back by itself after the hub does", async () => {
   const page = await open();
+  const before = world.newSession();
+  before.start("Before the restart");
+  await card(page, before).waitFor();
   await world.stopHub();
   await page.getByText("Disconnected, trying again").waitFor();
+  await page.getByText("The hub is gone. What stands here was true").waitFor();
+  await page.evaluate(axeSource);
+  await check(page, "disconnected");
+  await page.screenshot({ path: path.join(PICTURES, "disconnected-desktop.png") });
   await world.startHub();
   await page.getByText("Live", { exact: true }).waitFor({ timeout: 30_000 });
+  assert.equal(await page.locator("#stale").isVisible(), false);
   const session = world.newSession();
   session.start("After the restart");
   await card(page, session).waitFor();
+  for (const { pane } of [before, session]) world.tmux("kill-pane", "-t", pane);
+});
+
+test("the events of a session are there after the hub was started again, and go on", async () => {
+  const session = world.newSession();
+  session.start("Outlives the hub");
+  for (const number of [1, 2, 3, 4]) session.prompt(`before ${number}`);
+  const page = await open({ path: `#/session/${session.id}` });
+  await page.locator(".event", { hasText: "before 4" }).waitFor();
+  await world.stopHub();
+  await world.startHub();
+  await page.getByText("Live", { exact: true }).waitFor({ timeout: 30_000 });
+  session.prompt("after");
+  await page.locator(".event", { hasText: "after" }).waitFor();
+  const other = await open({ path: `#/session/${session.id}` });
+  await other.locator(".event", { hasText: "after" }).waitFor();
+  const rows = await other.locator(".event:visible .said").allInnerTexts();
+  assert.deepEqual(rows.sort(), ["after", "before 1", "before 2", "before 3", "before 4", "startup"]);
+  world.tmux("kill-pane", "-t", session.pane);
+});
+
+test("a session that sends the hub nothing has a page that says so", async () => {
+  const session = world.newSession({ collector: {} });
+  session.start("Keeps to itself");
+  const page = await open({ path: `#/session/${session.id}` });
+  await page.getByText("This session has sent the hub no event.").waitFor();
+  Object.assign(session, { collector: world.collector });
+  session.prompt("now it does");
+  await page.locator(".event", { hasText: "now it does" }).waitFor();
+  assert.equal(await page.getByText("This session has sent the hub no event.").isVisible(), false);
   world.tmux("kill-pane", "-t", session.pane);
 });
 
@@ -227,7 +273,7 @@ test("everything can be reached with the keyboard", async () => {
   }
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "By keyboard" }).waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.id), "detail-title");
+  await until("the heading has the focus", () => page.evaluate(() => document.activeElement.id === "detail-title"));
   world.tmux("kill-pane", "-t", session.pane);
 });
 
@@ -248,6 +294,11 @@ for (const scheme of ["light", "dark"]) {
       await page.getByRole("listbox").focus();
       await page.keyboard.press("End");
       await check(page, "session");
+      const said = await page.locator(".event .said").first().boundingBox();
+      assert.ok(said.width > 0.6 * Math.min(width, 640), `what an event says has ${said.width} px`);
+      await page.locator("#raw pre", { hasText: "tool_input" }).waitFor();
+      await page.locator(".event").first().click();
+      await until("the payload is in sight", () => page.locator("#raw").evaluate((raw) => raw.getBoundingClientRect().top < innerHeight - 50));
       await page.screenshot({ path: path.join(PICTURES, `session-${name}-${scheme}.png`) });
       for (const session of sessions) world.tmux("kill-pane", "-t", session.pane);
     });
@@ -319,8 +370,10 @@ test("a session is created, written to and stopped, and the page says what reall
   await send(page, "hello");
   await page.getByText("Submitted: Claude has taken it.").waitFor();
   assert.equal(await page.getByLabel("Message").inputValue(), "", "what was taken is gone from the box");
-  await send(page, "work");
+  await page.getByLabel("Message").fill("work");
+  await page.keyboard.press("Control+Enter");
   await page.locator(".event", { hasText: "work" }).first().waitFor();
+  await page.locator("#message button[type=submit]:enabled").waitFor();
   await send(page, "one more thing");
   await page.getByText("Queued: Claude is busy and takes it when this turn is done.").waitFor();
   await send(page, "rest");

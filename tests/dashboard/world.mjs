@@ -76,11 +76,11 @@ export class World {
   }
 
   /** A pane in which a session lives, as far as hooks tell. */
-  newSession({ cwd = this.home } = {}) {
+  newSession({ cwd = this.home, collector } = {}) {
     this.#sessions += 1;
     const id = `${String(this.#sessions).padStart(8, "0")}-0000-4000-8000-000000000000`;
     const pane = this.tmux("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "work:", "sleep 100000");
-    return new Session(this, id, pane, cwd);
+    return new Session(this, id, pane, cwd, collector);
   }
 
   /** The port stays the same over restarts, as it would for a user. */
@@ -147,15 +147,15 @@ export class World {
 
 /** Fires the events that Claude Code would, through the same program. */
 export class Session {
-  constructor(world, id, pane, cwd) {
-    Object.assign(this, { world, id, pane, cwd });
+  constructor(world, id, pane, cwd, collector) {
+    Object.assign(this, { world, id, pane, cwd, collector });
   }
 
   fire(hook_event_name, fields = {}) {
     const payload = { session_id: this.id, transcript_path: `${this.cwd}/${this.id}.jsonl`, cwd: this.cwd, hook_event_name, ...fields };
     const done = spawnSync(this.world.bin, ["hook"], {
       input: JSON.stringify(payload),
-      env: { ...this.world.env, TMUX_PANE: this.pane, ...this.world.collector },
+      env: { ...this.world.env, TMUX_PANE: this.pane, ...(this.collector ?? this.world.collector) },
     });
     if (done.status !== 0) throw new Error(`cld hook: ${done.status}`);
   }

@@ -142,6 +142,15 @@ const stream = { lastId: null, heard: 0, abort: null };
 function showLink(state, text) {
   element("link").dataset.state = state;
   setText(element("link"), text);
+  showStale();
+}
+
+/** Without the hub the page shows the past, and says how far back. */
+function showStale() {
+  const stale = element("link").dataset.state === "disconnected" && snapshot.last > 0 && element("login").hidden;
+  document.body.classList.toggle("stale", stale);
+  if (stale) setText(element("stale"), `The hub is gone. What stands here was true ${ago((snapshot.last + clockOffset) / 1000)}.`);
+  show(element("stale"), stale);
 }
 
 async function followEvents() {
@@ -222,10 +231,11 @@ const CHANGES_STATE = new Set([
 
 const AT_MOST_EVERY = 400;
 
-const snapshot = { home: "", sessions: [], timer: null, due: Infinity, last: 0, busy: false };
+/** `last` is when the hub was asked last, and answered. */
+const snapshot = { home: "", sessions: [], timer: null, due: Infinity, last: 0, tried: 0, busy: false };
 
 function refreshSoon(delay) {
-  const due = Math.max(Date.now() + delay, snapshot.last + AT_MOST_EVERY);
+  const due = Math.max(Date.now() + delay, snapshot.tried + AT_MOST_EVERY);
   if (due >= snapshot.due) return;
   snapshot.due = due;
   clearTimeout(snapshot.timer);
@@ -241,12 +251,13 @@ async function refresh() {
     const place = new Map(queue.map((session, index) => [session.session_id, index]));
     snapshot.home = all.home ?? "";
     snapshot.sessions = all.sessions.map((session) => view(session, place));
+    snapshot.last = Date.now();
     render();
   } catch {
     // The stream notices a hub that is gone, and says so.
   } finally {
     snapshot.busy = false;
-    snapshot.last = Date.now();
+    snapshot.tried = Date.now();
   }
 }
 
@@ -444,7 +455,7 @@ function renderDetail(id) {
   setText(state, session ? stateOf(session) : "This session is not known to the hub any more.");
   renderFacts(session ? [
     ["id", session.id],
-    ["directory", session.directory],
+    ["directory", shortened(session.directory)],
     ["pane", addressOf(session.pane)],
     ["jump", session.pane ? `cld jump ${session.short}` : ""],
     ["resume", session.group === "ended" ? `cld resume ${session.short}` : ""],
@@ -539,19 +550,21 @@ class Timeline {
   #filter = "all";
   #selected = -1;
   #nodes = [];
-  #newest = -1;
+  #newest = null;
   #missed = 0;
   #early = null;
   #drawing = false;
-  #rowHeight = 36;
+  #rowHeight = 0;
 
   constructor() {
-    this.#rowHeight = parseFloat(getComputedStyle(document.documentElement).fontSize) * 2.25;
+    this.#measure();
     const view = element("timeline");
     view.addEventListener("scroll", () => this.#draw(), { passive: true });
-    view.addEventListener("click", (event) => {
+    view.addEventListener("click", async (event) => {
       const row = event.target.closest(".event");
-      if (row) this.#select(Number(row.dataset.index));
+      if (!row) return;
+      await this.#select(Number(row.dataset.index));
+      element("raw").scrollIntoView({ block: "nearest" });
     });
     view.addEventListener("keydown", (event) => this.#key(event));
     for (const filter of FILTERS) {
@@ -562,7 +575,17 @@ class Timeline {
       button.addEventListener("click", () => this.#choose(filter));
       element("filters").append(button);
     }
-    addEventListener("resize", () => this.#draw());
+    addEventListener("resize", () => {
+      this.#measure();
+      this.#draw();
+    });
+  }
+
+  /** On a narrow screen a row has two lines. */
+  #measure() {
+    const height = getComputedStyle(element("timeline")).getPropertyValue("--row");
+    this.#rowHeight = parseFloat(height) * parseFloat(getComputedStyle(document.documentElement).fontSize);
+    for (const node of this.#nodes) delete node.dataset.index;
   }
 
   open(id, aliases) {
@@ -581,11 +604,12 @@ class Timeline {
     this.#waits.clear();
     this.#activity = [];
     this.#selected = -1;
-    this.#newest = -1;
+    this.#newest = null;
     this.#missed = 0;
     this.#early = null;
     show(element("gaps"), false);
     show(element("raw"), false);
+    show(element("silent"), false);
     this.#drawSoon();
   }
 
@@ -600,7 +624,7 @@ class Timeline {
   missed(count) {
     if (!this.#id) return;
     this.#missed += count ?? 0;
-    setText(element("gaps"), `${this.#missed} events are missing here: they came while this page was disconnected, and the hub no longer keeps them.`);
+    setText(element("gaps"), `Up to ${this.#missed} events are missing here: they came while this page was disconnected, and the hub no longer keeps them.`);
     show(element("gaps"), this.#missed > 0);
   }
 
@@ -620,18 +644,18 @@ class Timeline {
         after = `&after=${encodeURIComponent(page.next)}`;
       }
     } catch {
-      // A session of a pane that never sent the hub an event has no history.
+      // The hub is gone, which the page says, or the session is.
     }
     const early = this.#early ?? [];
     if (this.#id !== id) return;
     this.#early = null;
     for (const event of early) this.#take(event);
+    this.#drawSoon();
   }
 
   #take({ id, at, payload }) {
-    const sequence = sequenceOf(id);
-    if (sequence <= this.#newest) return;
-    this.#newest = sequence;
+    if (!isLater(id, this.#newest)) return;
+    this.#newest = id;
     const activity = activityAfter(payload);
     if (activity && this.#activity.at(-1)?.activity !== activity) this.#activity.push({ at, activity });
     if (!this.#finishes(id, at, payload)) this.#add(id, at, payload);
@@ -707,7 +731,12 @@ class Timeline {
     const view = element("timeline");
     const runway = element("runway");
     const height = `${this.#shown.length * this.#rowHeight}px`;
-    if (runway.style.height !== height) runway.style.height = height;
+    if (runway.style.height !== height) {
+      runway.style.height = height;
+      // With its border; the style sheet says how high it may become.
+      view.style.height = `calc(${height} + 2px)`;
+    }
+    show(element("silent"), this.#id !== null && this.#early === null && this.#rows.length === 0);
     const first = Math.max(0, Math.floor(view.scrollTop / this.#rowHeight) - 4);
     const count = Math.ceil(view.clientHeight / this.#rowHeight) + 8;
     while (this.#nodes.length < count) this.#nodes.push(runway.appendChild(newRow()));
@@ -744,6 +773,7 @@ class Timeline {
     const page = Math.max(1, Math.floor(element("timeline").clientHeight / this.#rowHeight) - 1);
     const last = this.#shown.length - 1;
     const from = this.#selected < 0 ? last + 1 : this.#selected;
+    if (event.key === "Enter" && this.#selected >= 0) element("raw").querySelector("pre").focus();
     const to = {
       ArrowDown: this.#selected + 1,
       ArrowUp: from - 1,
@@ -765,7 +795,7 @@ class Timeline {
     const lowest = top + this.#rowHeight - view.clientHeight;
     if (lowest > view.scrollTop) view.scrollTop = lowest;
     this.#draw();
-    this.#showRaw(this.#shown[index]);
+    return this.#showRaw(this.#shown[index]);
   }
 
   /** Payloads can be megabytes, so the page keeps none and asks for the one that is looked at. */
@@ -789,6 +819,7 @@ function newRow() {
   row.setAttribute("role", "option");
   for (const name of ["time", "span", "span", "span"]) row.append(document.createElement(name));
   row.children[1].className = "kind";
+  row.children[2].className = "said";
   row.children[3].className = "took";
   return row;
 }
@@ -814,6 +845,13 @@ function callOf(payload) {
 
 function sequenceOf(id) {
   return Number(id.slice(id.lastIndexOf("-") + 1));
+}
+
+/** Ids begin with the start of the hub that gave them, and every start counts from one. */
+function isLater(id, other) {
+  if (other === null) return true;
+  const [boot, otherBoot] = [id, other].map((one) => one.slice(0, one.lastIndexOf("-")));
+  return boot === otherBoot ? sequenceOf(id) > sequenceOf(other) : boot > otherBoot;
 }
 
 /** The history after the event before this one begins with this one. */
@@ -871,7 +909,7 @@ const OUTCOMES = {
   not_ready: "Refused: the session is still starting.",
   session_ended: "Refused: the session has ended.",
   queue_full: "Refused: too many messages wait already.",
-  unconfirmed: "Unconfirmed: it was typed, but Claude did not say that it took it. Look at the pane before you send it again.",
+  unconfirmed: "Unconfirmed: it was typed, but Claude did not say that it took it. Look at the pane. Sending the same text again asks once more and types nothing.",
 };
 
 /** The id of the text in the box: sending the same text again after a doubtful end is no second message. */
@@ -879,6 +917,7 @@ const draft = { text: "", id: "" };
 
 async function sendMessage(event) {
   event.preventDefault();
+  if (event.target.querySelector("button[type=submit]").disabled) return;
   const text = element("text").value;
   if (draft.text !== text) Object.assign(draft, { text, id: randomId() });
   const outcome = element("outcome");
@@ -953,6 +992,11 @@ function ask(dialog) {
 // Start.
 
 element("message").addEventListener("submit", sendMessage);
+element("text").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  element("message").requestSubmit();
+});
 element("stop").addEventListener("click", stopSession);
 element("create").addEventListener("click", createSession);
 addEventListener("hashchange", async () => {
@@ -966,7 +1010,9 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden) refreshSoon(0);
 });
 setInterval(() => {
-  if (!document.hidden && snapshot.last) render();
+  if (document.hidden || !snapshot.last) return;
+  render();
+  showStale();
 }, 10_000);
 
 await spendTicket();
