@@ -34,6 +34,7 @@ async fn main() {
     let server = Server { address: address.to_owned(), token: token.to_owned() };
     let result = match case.split_once(':').unwrap_or((case, "")) {
         ("latency", seconds) => latency(&server, seconds.parse().unwrap()).await,
+        ("burst", seconds) => burst(&server, seconds.parse().unwrap()).await,
         ("throughput", events) => throughput(&server, events.parse().unwrap()).await,
         ("idle", streams) => idle(&server, streams.parse().unwrap()).await,
         ("large", events) => large(&server, events.parse().unwrap(), 0).await,
@@ -280,6 +281,30 @@ async fn latency(server: &Server, seconds: usize) -> Value {
     let lost = events * 5 - delays.len();
     let ((p50, p99), (post50, post99)) = (percentiles(delays), percentiles(took));
     json!({ "p50_ms": p50, "p99_ms": p99, "post_p50_ms": post50, "post_p99_ms": post99, "lost": lost })
+}
+
+/// 2,000 events a second, each over a connection of its own; how many posts failed.
+async fn burst(server: &Server, seconds: usize) -> Value {
+    let began = Instant::now();
+    let mut ticks = tokio::time::interval(Duration::from_millis(5));
+    let mut posts = Vec::new();
+    for number in 0..seconds * 2000 {
+        if number % 10 == 0 {
+            ticks.tick().await;
+        }
+        let server = server.clone();
+        posts.push(tokio::spawn(async move {
+            let mut stream = server.connect().await;
+            let request = server.event(nanos(began), number % 50, 2000, true);
+            post(&mut stream, &request).await;
+        }));
+    }
+    let (posted, mut failed) = (posts.len(), 0);
+    for one in posts {
+        failed += usize::from(one.await.is_err());
+    }
+    let rate = posted as f64 / began.elapsed().as_secs_f64();
+    json!({ "events_per_second": rate, "failed": failed })
 }
 
 /// As fast as 16 connections can, over 8 sessions, to 10 readers of everything.

@@ -4,6 +4,8 @@ import { World, until } from "./world.mjs";
 
 const SESSIONS = 200;
 const EVENTS_PER_SECOND = 50;
+/** In percent of a core, in MB, and in nodes of the page: a memory that is flat may breathe. */
+const [BUSY, GROWTH, NODES] = [20, 2, 500];
 const at = process.argv.indexOf("--seconds");
 const seconds = at > 0 ? Number(process.argv[at + 1]) : 300;
 
@@ -44,7 +46,11 @@ try {
     last = now;
   }
   const share = ((last.busy - begin.busy) / (last.time - begin.time)) * 100;
-  console.log(`main thread ${share.toFixed(1)} % of a core on average (at most 20), heap ${begin.heap.toFixed(1)} MB before and ${last.heap.toFixed(1)} MB after ${sent} events`);
+  console.log(`main thread ${share.toFixed(1)} % of a core on average (at most 20), heap ${begin.heap.toFixed(1)} MB before and ${last.heap.toFixed(1)} MB after ${sent} events (at most ${GROWTH} more)`);
+  if (share > BUSY || last.heap > begin.heap + GROWTH || last.nodes > begin.nodes + NODES) {
+    console.error("a limit is exceeded");
+    process.exitCode = 1;
+  }
 } finally {
   await world.close();
 }
