@@ -20,6 +20,7 @@ OPTIONS = """
 """.split()
 WAIT = re.compile(r"\|(main|[0-9a-f]{8})\.([0-9a-f]{12}|none)\.([pqli])@(\d{16}) ")
 FINISHED = re.compile(r"(\d{16}) ([de]) ?(.*)")
+KINDS = {"p": "permission", "q": "question", "l": "plan", "i": "input", "d": "done", "e": "error"}
 
 
 class Pane:
@@ -144,8 +145,11 @@ class Pane:
             self.seen.append((time.time(), found))
         return found
 
-    def expect(self, seconds=10, **wanted):
-        """Waits until the options are as wanted. `asking` and `finished` are given as (kind, part of the context)."""
+    def expect(self, seconds=10, shown=None, **wanted):
+        """Waits until the options are as wanted. `asking` and `finished` are given as (kind, part of the context).
+
+        With `shown`, a state, `cld ls` and `cld queue` must then say the same of the pane.
+        """
 
         def probe():
             found = self.options()
@@ -154,7 +158,10 @@ class Pane:
         def missing():
             return f"options of {self.name}\n" + "\n".join(_differences(self.seen[-1][1], wanted))
 
-        return wait_until(missing, probe, seconds)
+        found = wait_until(missing, probe, seconds)
+        if shown:
+            self.shows(shown, 5, found)
+        return found
 
     def still(self, **wanted):
         """Lets the hooks that run come to their end; then the options must be as wanted at once."""
@@ -172,18 +179,28 @@ class Pane:
             lambda: f"{truth} in the registry, not {self.registry().get('status')}",
             lambda: self.registry().get("status") == truth,
         )
-        self.shows({"busy": "running"}.get(truth, truth), seconds=1)
-        return self.still(**still)
+        state = {"busy": "running"}.get(truth, truth)
+        self.shows(state, 1)
+        return self.still(**still | {"shown": state})
 
-    def shows(self, state, seconds=1):
-        """Waits until `cld ls` says this of the session in the pane."""
+    def shows(self, state, seconds=1, found=None):
+        """Waits until `cld ls` says this of the session in the pane, and `cld queue` has it exactly while it waits.
+
+        With the options of the pane, both also tell the session and the waits that stand there.
+        """
         said = []
 
-        def probe():
-            said[:] = [session for session in self.world.listed() if (session["pane"] or {}).get("id") == self.name]
-            return [session["state"] for session in said] == [state] and said[0]
+        def here(sessions):
+            return [session for session in sessions if (session["pane"] or {}).get("id") == self.name]
 
-        return wait_until(lambda: f"{state} in cld ls, which says {said}", probe, seconds)
+        def probe():
+            said[:] = here(self.world.listed()), here(self.world.queue())
+            listed, queued = said
+            if [session["state"] for session in listed] != [state] or len(queued) != (state == "waiting"):
+                return None
+            return listed[0] if all(_tells(session, found) for session in listed + queued) else None
+
+        return wait_until(lambda: f"{state} in cld ls and cld queue, which say\n{said}", probe, seconds)
 
     def exit_code(self):
         """Of a program that has ended and left its words on the screen."""
@@ -192,6 +209,19 @@ class Pane:
 
     def _format(self, text):
         return self.world.tmux("display-message", "-p", "-t", self.name, text)
+
+
+def _tells(session, found):
+    """Whether a reader tells what the options say, as far as nothing but hooks can know it."""
+    if found is None:
+        return True
+    if [session["session_id"], session["latest_hook_event"]] != [found["session_id"], found["latest_hook_event"]]:
+        return False
+    if session["state"] != "waiting":
+        return session["waiting"] is None
+    waits = [*found["asking"], *filter(None, [found["finished"]])]
+    told = session["waiting"]["kind"], session["waiting"]["context"]
+    return told == (KINDS[waits[0].kind], waits[0].context)
 
 
 def _waits(text):

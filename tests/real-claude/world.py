@@ -1,7 +1,7 @@
 """One isolated world per scenario: a home, a project, a tmux server, a model, and Claude Code in panes.
 
-Two hooks run on every event: the one under test, and a recorder. Scenarios wait for what the recorder
-heard, so that they know what Claude did, whatever the hook under test made of it.
+Two hooks run on every event: the one under test, which `cld setup` has put there, and a recorder. Scenarios
+wait for what the recorder heard, so that they know what Claude did, whatever the hook under test made of it.
 """
 
 import json
@@ -44,6 +44,7 @@ class World:
         self.programs = programs
         self.home = self.root / "home"
         self.project = self.home / "project"
+        self.settings = self.home / ".claude" / "settings.json"
         self.heard = self.root / "heard"
         self.panes = []
         self.model = Model()
@@ -56,10 +57,17 @@ class World:
         (self.root / "bin" / "claude").symlink_to(self.programs.claude)
         (self.root / "bin" / "tmux").symlink_to(self.programs.tmux)
         self._write_config()
+        self.set_up()
+        self._add_recorder()
         self.start_tmux()
 
+    def set_up(self, *options):
+        """Runs `cld setup`, and returns what it says."""
+        return self._run("setup", "-y", *options, environment=self._environment()).stdout
+
     def start_tmux(self):
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "40", "-c", str(self.project), "cat")
+        """With the configuration that `cld setup` wrote."""
+        self.tmux("-f", str(self.home / ".tmux.conf"), "new-session", "-d", "-x", "120", "-y", "40", "-c", str(self.project), "cat")
         self.tmux("set-option", "-g", "remain-on-exit", "on")
 
     def close(self):
@@ -96,14 +104,20 @@ class World:
 
     def run(self, *command, beside=None, directory=None):
         place = ["split-window", "-t", beside.name] if beside else ["new-window"]
-        pane = self.tmux(*place, "-d", "-P", "-F", "#{pane_id}", "-c", str(directory or self.project), *command)
-        self.panes.append(Pane(self, pane))
+        return self.pane(self.tmux(*place, "-d", "-P", "-F", "#{pane_id}", "-c", str(directory or self.project), *command))
+
+    def pane(self, name):
+        """A pane that exists."""
+        self.panes.append(Pane(self, name))
         return self.panes[-1]
 
     def cld(self, *arguments, text=None, fails=False):
         """Runs the program under test beside the panes, in none of them."""
         pid = self.tmux("display-message", "-p", "#{pid}")
         environment = self._environment() | {"TMUX": f"{self._socket()},{pid},0"}
+        return self._run(*arguments, environment=environment, text=text, fails=fails)
+
+    def _run(self, *arguments, environment, text=None, fails=False):
         command = [self.programs.cld, *arguments]
         done = subprocess.run(command, env=environment, input=text or "", capture_output=True, text=True)
         if (done.returncode != 0) != fails:
@@ -113,6 +127,10 @@ class World:
     def listed(self):
         """What `cld ls --json` says of every session."""
         return json.loads(self.cld("ls", "--json").stdout)["sessions"]
+
+    def queue(self):
+        """What `cld queue --json` says of every session that waits."""
+        return json.loads(self.cld("queue", "--json").stdout)["sessions"]
 
     def restart_tmux(self):
         """The server is killed as by a crash, and a new one begins to count its panes at zero."""
@@ -204,19 +222,16 @@ class World:
             "projects": {str(self.project): {"hasTrustDialogAccepted": True}},
         }
         (self.home / ".claude.json").write_text(json.dumps(config))
-        settings = {"permissions": {"allow": ALLOWED}, "hooks": self._hooks()}
-        (self.home / ".claude" / "settings.json").write_text(json.dumps(settings))
+        self.settings.write_text(json.dumps({"permissions": {"allow": ALLOWED}}))
 
-    def _hooks(self):
-        """The hook under test is started before the recorder: once the recorder has an event, so has it."""
-        tested = f"{shlex.quote(str(self.programs.cld))} hook"
+    def _add_recorder(self):
+        """Behind the hook under test, which is thus started before it: once the recorder has an event, so has it."""
+        settings = json.loads(self.settings.read_text())
         recorder = f"bash -c {shlex.quote(RECORDER)} {shlex.quote(str(self.heard))}"
-
-        def both(event):
-            timeout = 5 if event == "SessionEnd" else 10
-            return [{"type": "command", "command": command, "timeout": timeout} for command in (tested, recorder)]
-
-        return {event: [{"hooks": both(event)}] for event in EVENTS}
+        for event in EVENTS:
+            hook = {"type": "command", "command": recorder, "timeout": 5 if event == "SessionEnd" else 10}
+            settings["hooks"].setdefault(event, []).append({"hooks": [hook]})
+        self.settings.write_text(json.dumps(settings))
 
 
 def _parse(file):

@@ -31,7 +31,7 @@ def permission_notified_late(world):
     world.next("PermissionRequest")
     before = pane.expect(**asking(("p", "touch made")))
     world.next("Notification", notification_type="permission_prompt")
-    after = pane.expect(latest_hook_event="Notification-permission_prompt")
+    after = pane.expect(latest_hook_event="Notification-permission_prompt", **asking(("p", "touch made")))
     check(after["asking"] == before["asking"], "the notification changed the wait")
     pane.answer("touch made", "Yes")
     world.next("Stop")
@@ -80,7 +80,7 @@ def denied_with_a_prompt_in_the_queue(world):
     pane.answer("touch made", "Escape")
     for _ in range(2):
         world.next("PreToolUse")
-    pane.expect(asking=[], finished=None, attn=False, state="running")
+    pane.expect(**RUNNING | {"status": "stopped"})
     world.release("slow")
     world.next("PostToolUse")
     pane.expect(**RUNNING)

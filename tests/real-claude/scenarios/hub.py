@@ -9,7 +9,7 @@ import uuid
 from contextlib import contextmanager
 
 from model import Call, Say, Stream, bash
-from scenarios.telling import check, scenario
+from scenarios.telling import IDLE, RUNNING, asking, check, finished, scenario
 from waiting import wait_until
 
 
@@ -65,22 +65,25 @@ def hub_of(world):
 
 
 def create(hub, world, **fields):
+    """A new session, and the pane it is in."""
     session = str(uuid.uuid4())
     wanted = {"session_id": session, "cwd": str(world.project), "args": ["--permission-mode", "manual"]} | fields
     status, document = hub.ask("POST", "/sessions", wanted)
     check(status == 201, f"created: {status} {document}")
-    return session
+    return session, world.pane(world.tmux("display-message", "-p", "-t", f"=claude-{session[:8]}:", "#{pane_id}"))
 
 
 @scenario
 def hub_starts_writes_and_stops(world):
     with hub_of(world) as hub:
         world.model.learn("say hello", Say("Hello."))
-        session = create(hub, world, name="by the hub")
+        session, pane = create(hub, world, name="by the hub")
+        pane.expect(session_id=session, session_dir=str(world.project), title="by the hub", **IDLE)
         text = "say hello"
         status, sent = hub.message(session, text)
         check((status, sent["state"]) == (200, "submitted"), f"{status} {sent}")
         wait_until("the first turn to end", lambda: hub.names(session).count("Stop") == 1)
+        pane.expect(session_id=session, **finished("d", "Hello."))
         many = "two lines;\n\n\tand #(a tab) 'é 😀' ends with;"
         status, sent = hub.message(session, many)
         check((status, sent["state"]) == (200, "submitted"), f"{status} {sent}")
@@ -89,11 +92,13 @@ def hub_starts_writes_and_stops(world):
         status, sent = hub.message(session, long)
         check((status, sent["state"]) == (200, "submitted"), f"a long paste: {status} {sent}")
         hub.until(session, "waiting")
+        pane.expect(**finished("d", "Nothing left"))
         status, stopped = hub.ask("DELETE", f"/sessions/{session}")
         check(stopped == {"state": "ended", "session_end_seen": True, "forced": False}, f"{status} {stopped}")
         names = hub.names(session)
         check(names[0] in ("SessionStart", "InstructionsLoaded"), f"{names}")
         check(names[-2:] == ["SessionEnd", "session_ended"], f"{names}")
+        check(pane.history() == "" and not world.listed() and not world.queue(), "nothing is left of it")
 
 
 @scenario
@@ -101,8 +106,9 @@ def hub_tells_busy_and_dialogs_apart(world):
     with hub_of(world) as hub:
         world.model.learn("work on it", Stream("reply"))
         world.model.learn("make a file", Call(bash("touch made")))
-        session = create(hub, world, prompt="-- work on it".removeprefix("-- "))
+        session, pane = create(hub, world, prompt="work on it")
         hub.until(session, "running")
+        pane.expect(session_id=session, **RUNNING)
         status, sent = hub.message(session, "and then this")
         check((status, sent["state"]) == (202, "queued"), f"{status} {sent}")
         check(sent["event_id"], f"what is put aside is confirmed too: {sent}")
@@ -112,18 +118,22 @@ def hub_tells_busy_and_dialogs_apart(world):
         status, sent = hub.message(session, "make a file")
         check(status in (200, 202), f"{status} {sent}")
         wait_until("the dialog", lambda: "PermissionRequest" in hub.names(session))
+        pane.expect(**asking(("p", "touch made")))
         status, refused = hub.message(session, "yes")
         check((status, refused["code"]) == (409, "awaiting_user"), f"{status} {refused}")
+        pane.still(**asking(("p", "touch made")))
         check(not os.path.exists(world.project / "made"), "the message must not answer the dialog")
 
 
 @scenario
 def hub_follows_a_cleared_session(world):
     with hub_of(world) as hub:
-        session = create(hub, world)
+        session, pane = create(hub, world)
         hub.until(session, "idle")
         status, refused = hub.message(session, "/clear", wait_ms=2000)
         check((status, refused["code"]) == (504, "unconfirmed"), f"{status} {refused}")
         wait_until("the new id", lambda: hub.ask("GET", f"/sessions/{session}")[1]["aliases"] == [session])
+        cleared = world.next("SessionStart", source="clear").data["session_id"]
+        pane.expect(session_id=cleared, **IDLE)
         status, stopped = hub.ask("DELETE", f"/sessions/{session}")
         check(stopped["session_end_seen"], f"{status} {stopped}")

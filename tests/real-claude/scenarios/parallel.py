@@ -90,7 +90,7 @@ def background_subagent_asks(world):
     pane.ask("let a subagent do it", Call(agent("help with a file")), Say("The subagent is at it."))
     stop = world.next("Stop")
     check(stop.data["background_tasks"], "the subagent runs in the background")
-    pane.expect(status="stopped", asking=[], finished=None, background="1", attn=False)
+    pane.expect(background="1", **RUNNING | {"status": "stopped"})
 
     world.model.open("main stopped")
     world.next("PermissionRequest")
@@ -141,5 +141,5 @@ def subagent_denied_with_escape(world):
     pane.expect(**asking(("p", "touch made")))
     pane.answer("touch made", "Escape")
     world.next("SubagentStop")
-    pane.expect(asking=[], state="running", attn=False)
+    pane.expect(**RUNNING | {"status": "stopped"})
     come_to_stop(pane, "reply", "")

@@ -1,6 +1,5 @@
 """Who is in the queue of the real Claude Code, what it shows, and text that is sent there."""
 
-import json
 import re
 import time
 
@@ -11,14 +10,10 @@ from waiting import wait_until
 SOON = 1.0
 
 
-def queue(world):
-    return json.loads(world.cld("queue", "--json").stdout)["sessions"]
-
-
 def gone_soon(world, what):
     """Asserts that the queue is empty within a second from now."""
     begun = time.monotonic()
-    wait_until(f"{what} to leave the queue", lambda: not queue(world), seconds=SOON)
+    wait_until(f"{what} to leave the queue", lambda: not world.queue(), seconds=SOON)
     print(f"   {what} left the queue after {time.monotonic() - begun:.2f} s", flush=True)
 
 
@@ -28,7 +23,7 @@ def asks(world, command="touch made"):
     pane.ask("make a file", Call(bash(command)), Stream("reply"))
     world.next("PermissionRequest")
     pane.expect(**asking(("p", command)))
-    (entry,) = queue(world)
+    (entry,) = world.queue()
     check(entry["waiting"]["kind"] == "permission", f"{entry['waiting']} is no permission")
     check(command in entry["waiting"]["context"], f"{entry['waiting']} is not about {command}")
     return pane
@@ -49,7 +44,7 @@ def queue_approved(world):
     gone_soon(world, "an approved dialog whose tool still runs")
     world.release("slow")
     come_to_stop(pane, "reply")
-    (entry,) = queue(world)
+    (entry,) = world.queue()
     check(entry["waiting"]["kind"] == "done", f"{entry['waiting']} is not done")
 
 
@@ -60,7 +55,7 @@ def queue_interrupted(world):
     pane.ready()
     pane.ask("say hello", Say("Hello."))
     world.next("Stop")
-    wait_until("the finished turn in the queue", lambda: len(queue(world)) == 1)
+    wait_until("the finished turn in the queue", lambda: len(world.queue()) == 1)
     pane.ask("talk for long", Stream("never"))
     pane.see("and on and on")
     gone_soon(world, "a session with a new prompt")

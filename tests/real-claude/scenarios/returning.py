@@ -54,6 +54,7 @@ def resumed_twice(world):
         current = world.tmux("display-message", "-p", "#{pane_id}")
         check(current == open_one.name, "the pane of the open one is in front")
     world.unheard("SessionStart")
+    check([listed["session_id"] for listed in world.listed() if listed["alive"]] == [session], "it is open once")
     open_one.still(session_id=session, **IDLE)
 
 
@@ -77,4 +78,8 @@ def restored_after_the_end_of_tmux(world):
     check({start["session_id"] for start in starts} == set(sessions), "both are back")
     check({start["cwd"] for start in starts} == {str(world.project)}, "in their directory")
     check(restore.exit_code() == 0, "and the command says so")
+    alive = [listed for listed in world.listed() if listed["alive"]]
+    check({listed["session_id"] for listed in alive} == set(sessions), "cld ls has both")
+    for listed in alive:
+        world.pane(listed["pane"]["id"]).expect(session_id=listed["session_id"], session_dir=str(world.project), **IDLE)
     check(len(world.tmux("list-panes", "-a").splitlines()) == before + 3, "each in a window of its own")

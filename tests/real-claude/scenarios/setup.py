@@ -1,7 +1,6 @@
 """What `cld setup` writes, Claude Code reads."""
 
 import json
-import subprocess
 from pathlib import Path
 
 from model import Say
@@ -13,11 +12,11 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 @scenario
 def set_up(world):
     """The hooks are taken out and put in again beside the recorder's, which stay."""
-    settings = world.home / ".claude" / "settings.json"
-    setup(world, "--uninstall")
+    settings = world.settings
+    world.set_up("--uninstall")
     check(count(settings, world.programs.cld) == 0, "no hook of cld is left")
     recorders = count(settings, str(world.heard))
-    setup(world)
+    world.set_up()
     check(count(settings, world.programs.cld) == 29, "every event has a hook")
     check(count(settings, str(world.heard)) == recorders, "the other hooks stay")
 
@@ -31,7 +30,7 @@ def set_up(world):
     pane.see(rf"{recorders + 29} hooks on \d+ events")
     check("rror" not in pane.screen(), "/hooks shows no error")
     pane.keys("Escape")
-    check("already up to date" in setup(world), "also after Claude wrote the file anew")
+    check("already up to date" in world.set_up(), "also after Claude wrote the file anew")
     pane.submit("/exit")
     pane.wait_for_end()
     pane.expect(**GONE)
@@ -40,7 +39,7 @@ def set_up(world):
 @scenario
 def plugin(world):
     """The hooks come from the plugin alone, installed by Claude Code itself."""
-    setup(world, "--uninstall")
+    world.set_up("--uninstall")
     (world.root / "bin" / "cld").symlink_to(world.programs.cld)
     for words in (["marketplace", "add", f"{REPOSITORY}/"], ["install", "cld@cld"]):
         done = world.manage_plugins(*words)
@@ -56,12 +55,6 @@ def plugin(world):
     pane.submit("/exit")
     pane.wait_for_end()
     pane.expect(**GONE)
-
-
-def setup(world, *options):
-    environment = {"HOME": str(world.home), "PATH": "/usr/bin:/bin", "TMUX_TMPDIR": str(world.root)}
-    command = [world.programs.cld, "setup", "-y", *options]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
 def count(settings, program):

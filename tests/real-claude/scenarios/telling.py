@@ -1,4 +1,7 @@
-"""How scenarios are told: what a pane can look like, and the list of them all."""
+"""How scenarios are told: what a pane can look like, and the list of them all.
+
+A look is that of the options, of the tab, and of what `cld ls` and `cld queue` say (`shown`).
+"""
 
 from waiting import Failed
 
@@ -6,17 +9,18 @@ SCENARIOS = {}
 
 WHITE, BLUE, RED = ({"tab": f"fg={colour}", "current": f"fg={colour}"} for colour in ("#cdd3de", "#6699cc", "#EC5f67"))
 
-RUNNING = {"status": "running", "state": "running", "asking": [], "finished": None, "attn": False, **BLUE}
-IDLE = {"status": "stopped", "state": "idle", "asking": [], "finished": None, "attn": False, **WHITE}
-GONE = IDLE | {"status": "", "session_id_set_on": "SessionEnd"}
+RUNNING = {"status": "running", "state": "running", "asking": [], "finished": None, "attn": False, "shown": "running", **BLUE}
+IDLE = {"status": "stopped", "state": "idle", "asking": [], "finished": None, "attn": False, "shown": "idle", **WHITE}
+WAITING = {"status": "stopped", "state": "waiting", "attn": True, "shown": "waiting", **RED}
+GONE = IDLE | {"status": "", "shown": "ended", "session_id_set_on": "SessionEnd"}
 
 
 def asking(*waits):
-    return {"status": "stopped", "state": "waiting", "asking": list(waits), "finished": None, "attn": True, **RED}
+    return WAITING | {"asking": list(waits), "finished": None}
 
 
 def finished(kind, context):
-    return {"status": "stopped", "state": "waiting", "asking": [], "finished": (kind, context), "attn": True, **RED}
+    return WAITING | {"asking": [], "finished": (kind, context)}
 
 
 def scenario(tell):
