@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -11,8 +12,8 @@ use serde_json::json;
 use crate::events::{bash, event, prompt, start, stop};
 use crate::world::{World, assert_silent, poll_until, run, wait_for};
 
-/// Far above every deadline of the hook together, far below the time Claude gives a hook.
-const PATIENCE_SECONDS: u64 = 30;
+/// What `cld setup` lets Claude give a hook; all deadlines of the hook together are less than half of it.
+const PATIENCE_SECONDS: u64 = 10;
 
 #[test]
 fn outside_tmux() {
@@ -63,16 +64,67 @@ fn with_a_server_that_is_gone() {
 }
 
 #[test]
+fn with_a_server_that_was_restarted_and_counts_its_panes_anew() {
+    let world = World::new();
+    world.hook(&start("startup"));
+    world.tmux(&["kill-server"]);
+    poll_until("the server is gone", || {
+        std::os::unix::net::UnixStream::connect(world.socket()).is_err()
+    });
+    world.tmux(&["new-session", "-d", "-s", "other", "sleep 1000"]);
+    assert_eq!(world.tmux(&["display-message", "-p", "#{pane_id}"]), world.pane, "the same number");
+    // A Claude that outlived its terminal still speaks of the old server.
+    for payload in
+        [prompt("go"), bash("PermissionRequest", "make"), event("SessionEnd", &json!({}))]
+    {
+        world.hook(&payload);
+    }
+    assert_eq!(world.options().len(), 0, "{:?}", world.options());
+    assert_eq!(world.registers().len(), 0, "{:?}", world.registers());
+    assert_eq!(world.window_state(), "");
+}
+
+#[test]
+fn with_a_server_that_is_killed_in_the_middle_of_a_call() {
+    for payload in [start("startup"), bash("PermissionRequest", "make"), stop("done")] {
+        // The patience of the tests is far longer than the kill takes to be noticed.
+        let world = World::new().with("CLAUDE_TMUX_DEBUG", "1");
+        signal("-STOP", &world);
+        let mut hook = world.begin_hook();
+        hook.give(&payload);
+        let socket = world.socket();
+        poll_until("the request has been sent", || is_called(hook.pid(), &socket));
+        let killed = Instant::now();
+        signal("-KILL", &world);
+        hook.finish();
+        assert!(killed.elapsed().as_secs() < PATIENCE_SECONDS, "{:?}", killed.elapsed());
+        let log = fs::read_to_string(world.state_file("debug.log")).unwrap();
+        assert!(log.contains("tmux said") && !log.contains("applied"), "{log}");
+    }
+}
+
+/// Whether a client that this hook has started waits for the server.
+fn is_called(hook: u32, socket: &Path) -> bool {
+    let children = fs::read_to_string(format!("/proc/{hook}/task/{hook}/children"));
+    children.unwrap_or_default().split_whitespace().any(|child| {
+        let read = |name: &str| fs::read_to_string(format!("/proc/{child}/{name}"));
+        let is_tmux = read("cmdline").is_ok_and(|words| words.contains(&*socket.to_string_lossy()));
+        is_tmux && read("stat").is_ok_and(|stat| stat.contains(") S "))
+    })
+}
+
+fn signal(name: &str, world: &World) {
+    assert!(Command::new("kill").args([name, world.server_pid()]).status().unwrap().success());
+}
+
+#[test]
 fn with_a_server_that_hangs() {
     let world = World::new().without("CLD_PATIENCE");
-    let signal = |name: &str| {
-        Command::new("kill").args([name, world.server_pid()]).status().unwrap();
-    };
-    signal("-STOP");
+    signal("-STOP", &world);
     let begun = Instant::now();
     let output = run(world.cld(&["hook"]), start("startup").to_string().as_bytes());
     let took = begun.elapsed();
-    signal("-CONT");
+    signal("-CONT", &world);
     assert_silent(&output);
     assert!(took.as_secs() < PATIENCE_SECONDS, "{took:?}");
     // The server may still take what lies in its socket, or not; the next event finds it well.
@@ -193,28 +245,94 @@ fn without_a_home_or_with_one_that_cannot_be_written() {
 
 #[test]
 fn with_a_full_disk() {
-    let world = World::new().with("CLAUDE_TMUX_DEBUG", "1");
-    let state = world.home().join(".local/state/cld");
-    fs::create_dir_all(&state).unwrap();
-    // Writing to this device fails with "no space left".
-    for name in ["journal.jsonl", "debug.log"] {
-        std::os::unix::fs::symlink("/dev/full", state.join(name)).unwrap();
-    }
-    world.hook(&start("startup"));
-    assert_eq!(world.meta("status"), "stopped");
+    on_a_disk_of_its_own("cat /dev/zero >filler; [ -s filler ]", |state| {
+        // The files could be made, but nothing fits into them.
+        format!("[ -e {state}/journal.jsonl ] && [ ! -s {state}/journal.jsonl ]")
+    });
 }
 
 #[test]
+fn with_a_state_directory_that_can_only_be_read() {
+    on_a_disk_of_its_own("echo '{}' >journal.jsonl; mount -o remount,ro .", |state| {
+        format!("[ \"$(cat {state}/journal.jsonl)\" = '{{}}' ]")
+    });
+}
+
+/// Plays a session whose state directory is a small disk in the state that `prepare` leaves it in,
+/// and checks it afterwards. Where nobody may mount anything, nothing is tested.
+fn on_a_disk_of_its_own(prepare: &str, check: impl Fn(&str) -> String) {
+    let world = World::new().with("CLAUDE_TMUX_DEBUG", "1");
+    let state = world.state_file("");
+    fs::create_dir_all(&state).unwrap();
+    let state = state.display().to_string();
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let alone = ["--mount", "--map-root-user"];
+    let alone = if is_root { &alone[..1] } else { &alone[..] };
+    let mount = format!("mount -t tmpfs -o size=64k,mode=700 none {state}");
+    let mut probe = Command::new("unshare");
+    if !probe.args(alone).args(["sh", "-c", &mount]).output().is_ok_and(|o| o.status.success()) {
+        eprintln!("not tested: nothing can be mounted here");
+        return;
+    }
+    for (payload, status) in [(start("startup"), "stopped"), (prompt("go"), "running")] {
+        let hook = world.cld(&["hook"]);
+        let script = format!(
+            "{mount} && (cd {state} && {prepare}) 2>/dev/null || exit 90
+             {} hook || exit 91
+             {} || exit 92",
+            hook.get_program().display(),
+            check(&state),
+        );
+        let mut command = Command::new("unshare");
+        command.args(alone).args(["sh", "-c", &script]).env_clear();
+        command.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        assert_silent(&run(command, payload.to_string().as_bytes()));
+        assert_eq!(world.meta("status"), status);
+    }
+}
+
+/// Among them dialogs whose answers may arrive before them.
+#[test]
 fn two_hundred_hooks_at_once() {
-    let world = World::new();
-    let mut hooks: Vec<_> = (0..200).map(|_| world.begin_hook()).collect();
-    for (index, hook) in hooks.iter_mut().enumerate() {
-        hook.give(&bash("PreToolUse", &format!("call {index}")));
+    let world = World::new().with("CLAUDE_TMUX_DEBUG", "1");
+    let mut payloads = vec![prompt("go")];
+    payloads.extend((0..139).map(|call| bash("PreToolUse", &format!("call {call}"))));
+    payloads.extend((0..30).map(|call| bash("PermissionRequest", &format!("call {call}"))));
+    payloads.extend((0..30).map(|call| bash("PostToolUse", &format!("call {call}"))));
+    let mut hooks: Vec<_> = payloads.iter().map(|_| world.begin_hook()).collect();
+    for (hook, payload) in hooks.iter_mut().zip(&payloads).rev() {
+        hook.give(payload);
     }
     for hook in hooks {
         hook.finish();
     }
+    assert_eq!((world.meta("asking"), world.meta("status")), (String::new(), "running".to_owned()));
     assert_eq!(world.window_state(), "running");
+    let log = fs::read_to_string(world.state_file("debug.log")).unwrap();
+    assert_eq!(log.lines().filter(|line| line.contains(" applied;")).count(), 200, "{log}");
+}
+
+/// Writing there raises SIGPIPE, which ends a process that does not expect it.
+#[test]
+fn with_nobody_at_the_other_end_of_its_pipes() {
+    let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let world = World::new()
+        .with("CLAUDE_TMUX_DEBUG", "1")
+        .with("CLAUDE_HUB_COLLECTOR_URL", &format!("http://{}", collector.local_addr().unwrap()));
+    // Closed with unread bytes, the connection breaks under the one who still writes.
+    let hangs_up = std::thread::spawn(move || drop(collector.accept().unwrap()));
+    let mut command = world.cld(&["hook"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut hook = command.spawn().unwrap();
+    drop((hook.stdout.take(), hook.stderr.take()));
+    let mut stdin = hook.stdin.take().unwrap();
+    stdin.write_all(stop(&"word ".repeat(4_000_000)).to_string().as_bytes()).unwrap();
+    drop(stdin);
+    assert_eq!(wait_for(&mut hook).code(), Some(0));
+    hangs_up.join().unwrap();
+    assert_eq!(world.meta("status"), "stopped");
+    let log = fs::read_to_string(world.state_file("debug.log")).unwrap();
+    assert!(log.contains("failed:"), "{log}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::events::{start, stop};
 use crate::world::World;
 
 /// The worst case is two seconds for the collector; the rest is room for a busy machine.
-const PATIENCE_SECONDS: u64 = 30;
+const PATIENCE_SECONDS: u64 = 10;
 
 fn listener() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -292,6 +292,10 @@ impl Drop for Terminal<'_> {
 pub(crate) struct Begun(Child);
 
 impl Begun {
+    pub(crate) fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
     pub(crate) fn give(&mut self, payload: &Value) {
         let mut stdin = self.0.stdin.take().unwrap();
         stdin.write_all(payload.to_string().as_bytes()).unwrap();
