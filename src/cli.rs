@@ -216,8 +216,8 @@ pub struct Show {
 /// Exit codes: 0 done, 1 failed, 2 no terminal, 130 you left.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  cld pick\n  cld show \"$(cld pick --print)\"\n  \
-    tmux bind-key g run-shell -C \\\n  \
-    \"display-popup -c '#{client_name}' -E \\\"cld pick --client '#{client_name}'\\\"\"")]
+    tmux bind-key g run-shell -C \"display-popup -c '#{client_name}' \\\n    \
+    -w 90% -h 80% -E \\\"cld pick --client '#{client_name}'\\\"\"")]
 pub struct Pick {
     /// Show only the sessions that wait for you
     #[arg(short, long)]

@@ -572,7 +572,8 @@ pub(crate) fn has_popups() -> bool {
 /// it runs is written down when it is over.
 fn bound(world: &World) -> crate::world::Terminal<'_> {
     let (help, _) = check_exit(&world.cld(&["pick", "--help"]).output().unwrap(), 0);
-    let bind = help.lines().find(|line| line.contains("bind-key")).unwrap().trim();
+    let bind = help.replace("\\\n", " ");
+    let bind = bind.lines().find(|line| line.contains("bind-key")).unwrap().trim();
     let tmux = format!("'{}' -S '{}'", tmux_program().display(), world.socket().display());
     let bind = bind.replacen("tmux", &tmux, 1);
     assert!(Command::new("sh").args(["-c", &bind]).status().unwrap().success(), "{bind}");

@@ -8,8 +8,9 @@ use clap::Command;
 use regex::Regex;
 
 use crate::generated::{definition, repository};
+use crate::pick::has_popups;
 use crate::readme::{Scene, blocks, readme};
-use crate::world::{World, has_hidden_environment, poll_until, run};
+use crate::world::{World, poll_until, run};
 
 /// The text without its blocks, line by line.
 fn prose() -> Vec<String> {
@@ -193,7 +194,7 @@ fn the_variables_of_notifications_are_set() {
 
 #[test]
 fn the_lines_for_tmux_are_taken_by_tmux_and_the_keys_lead_to_who_waits() {
-    if !has_hidden_environment() {
+    if !has_popups() {
         return;
     }
     let scene = Scene::new();
