@@ -21,6 +21,8 @@ pub struct Start {
     pub session: OsString,
     pub fork: bool,
     pub config: Config,
+    /// Variables of this process that are none of the session's business.
+    pub foreign: Vec<&'static str>,
     pub arguments: Vec<OsString>,
 }
 
@@ -77,6 +79,13 @@ const OF_ANOTHER_SESSION: [&str; 9] = [
     "CLAUDE_PROJECT_DIR",
 ];
 
+/// Those of them that are set, where this process was started by a session. Elsewhere an editor may
+/// have set one for the session that is started now.
+pub fn variables_of_another_session() -> Vec<&'static str> {
+    let is_inside = paths::is_set("CLAUDECODE");
+    OF_ANOTHER_SESSION.into_iter().filter(|name| is_inside && paths::is_set(name)).collect()
+}
+
 /// Becomes Claude Code with these arguments and variables; comes back only with the reason why that
 /// failed. `dir` is the directory the process is in.
 pub fn become_session(
@@ -105,6 +114,9 @@ impl Start {
         if let Some(dir) = dir {
             command.env("PWD", dir);
         }
+        for name in &self.foreign {
+            command.env_remove(name);
+        }
         match &self.config {
             Config::Keep => {}
             Config::Unset => _ = command.env_remove(paths::CONFIG_DIR),
@@ -120,13 +132,14 @@ impl Start {
         if let Some(dir) = dir {
             line.push_str(&format!("cd -- {} && ", quoted(dir.as_os_str())));
         }
-        match &self.config {
-            Config::Keep => {}
-            Config::Unset => line.push_str(&format!("env -u {} ", paths::CONFIG_DIR)),
-            Config::Set(config_dir) => {
-                let value = quoted(config_dir.as_os_str());
-                line.push_str(&format!("{}={value} ", paths::CONFIG_DIR));
-            }
+        if let Config::Set(config_dir) = &self.config {
+            line.push_str(&format!("{}={} ", paths::CONFIG_DIR, quoted(config_dir.as_os_str())));
+        }
+        let config = (self.config == Config::Unset).then_some(paths::CONFIG_DIR);
+        let unset: String =
+            config.iter().chain(&self.foreign).map(|name| format!("-u {name} ")).collect();
+        if !unset.is_empty() {
+            line.push_str(&format!("env {unset}"));
         }
         let words = [OsString::from(PROGRAM)].into_iter().chain(self.words());
         line.push_str(&words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" "));
@@ -150,6 +163,7 @@ mod tests {
             session: "23e30f82-0000-4000-8000-000000000001".into(),
             fork,
             config,
+            foreign: Vec::new(),
             arguments: arguments.iter().map(OsString::from).collect(),
         }
     }
@@ -178,6 +192,17 @@ mod tests {
             &start(Config::Unset, false, &[]),
             Some("/"),
             &format!("cd -- / && env -u CLAUDE_CONFIG_DIR claude --resume {id}"),
+        );
+        let foreign = vec!["CLAUDECODE", "CLAUDE_PID"];
+        check(
+            &Start { foreign: foreign.clone(), ..start(Config::Set("/c".into()), false, &[]) },
+            None,
+            &format!("CLAUDE_CONFIG_DIR=/c env -u CLAUDECODE -u CLAUDE_PID claude --resume {id}"),
+        );
+        check(
+            &Start { foreign, ..start(Config::Unset, false, &[]) },
+            None,
+            &format!("env -u CLAUDE_CONFIG_DIR -u CLAUDECODE -u CLAUDE_PID claude --resume {id}"),
         );
     }
 

@@ -267,6 +267,11 @@ fn xdg(name: &str, below_home: &str) -> Option<PathBuf> {
     named.or_else(|| Some(absolute(home()?)?.join(below_home)))
 }
 
+/// Whether a variable has any value at all.
+pub fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some()
+}
+
 fn set(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -303,6 +303,7 @@ impl Resuming<'_> {
                 paths::default_config_dir().as_deref(),
                 paths::other_config_dir().as_deref(),
             ),
+            foreign: claude::variables_of_another_session(),
             arguments: self.options.arguments.clone(),
         };
         match program {

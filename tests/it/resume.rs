@@ -71,6 +71,43 @@ fn arguments_after_the_dashes_are_claudes() {
 }
 
 #[test]
+fn a_session_that_is_resumed_from_within_another_is_none_of_that_one() {
+    let inherited = [
+        ("CLAUDECODE", "1"),
+        ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
+        ("CLAUDE_CODE_SESSION_ATTENDED", "0"),
+        ("CLAUDE_CODE_SESSION_ID", "another"),
+        ("CLAUDE_PID", "1"),
+        ("CLAUDE_CODE_SSE_PORT", "1"),
+    ];
+    let inside = || inherited.iter().fold(world(), |world, (name, value)| world.with(name, value));
+    let check = |world: &World| {
+        let started = world.started().unwrap();
+        for (name, _) in inherited {
+            assert_eq!(started.variable(name), None, "{name}");
+        }
+    };
+    let world = inside();
+    let dir = session(&world, 1, "proj");
+    check_exit(&world.resume(&dir, &["-y", &id(1)]), 0);
+    check(&world);
+    let world = inside();
+    let dir = session(&world, 1, "proj");
+    let (line, _) = check_exit(&world.resume(&dir, &["-y", "--print", &id(1)]), 0);
+    check_exit(&in_shell(&world, &dir, &line), 0);
+    check(&world);
+}
+
+#[test]
+fn what_an_editor_sets_for_the_sessions_in_its_terminal_is_kept() {
+    let world = world().with("CLAUDE_CODE_SSE_PORT", "4711");
+    let dir = session(&world, 1, "proj");
+    check_exit(&world.resume(&dir, &["-y", &id(1)]), 0);
+    let port = world.started().unwrap().variable("CLAUDE_CODE_SSE_PORT");
+    assert_eq!(port.as_deref(), Some("4711".as_ref()));
+}
+
+#[test]
 fn without_a_terminal_an_answer_is_needed_and_the_commands_that_are_named_work() {
     let world = world();
     let dir = session(&world, 1, "it's a proj");

@@ -116,12 +116,15 @@ impl World {
         String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()
     }
 
-    /// cld with the environment a hook of Claude Code has.
+    /// cld with the environment a hook of Claude Code has; other commands are run by a person.
     pub(crate) fn cld(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cld"));
         command.args(arguments).env_clear();
         command.env("PATH", path()).env("HOME", self.home()).env("LANG", "C.UTF-8");
-        command.env("CLD_TMUX", tmux_program()).env("CLAUDECODE", "1");
+        command.env("CLD_TMUX", tmux_program());
+        if arguments.first() == Some(&"hook") {
+            command.env("CLAUDECODE", "1");
+        }
         // Without $TMUX, cld asks the default server; that must never be the one of the user.
         command.env("TMUX_TMPDIR", self.dir.path());
         // The machine that runs the tests may be busy; tests of the deadlines remove this.
