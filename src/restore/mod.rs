@@ -28,9 +28,10 @@ const TMUX_LIMIT: Duration = Duration::from_secs(20);
 /// The tmux session for the windows when there is none around this process.
 const SESSION: &str = "restored";
 
-/// What runs in a window: Claude Code, and a shell when it has ended or could not be started.
-const IN_WINDOW: &str = r#"if [ -n "$2" ]; then export CLAUDE_CONFIG_DIR="$2"; fi
-"$0" resume -y "$1"
+/// What runs in a window: Claude Code, and a shell when it has ended or could not be started. The
+/// config directory of the session is none of the shell's business.
+const IN_WINDOW: &str = r#"if [ -n "$2" ]; then CLAUDE_CONFIG_DIR="$2" "$0" resume -y "$1"
+else "$0" resume -y "$1"; fi
 exec "${SHELL:-/bin/sh}""#;
 
 pub fn run(options: &Restore) -> Result<()> {

@@ -177,6 +177,28 @@ fn a_session_of_another_config_directory_is_found_there() {
 }
 
 #[test]
+fn the_shell_that_is_left_keeps_nothing_of_the_session() {
+    let world = world();
+    fs::write(world.path("bin/claude"), "#!/bin/sh\necho \"ends in $CLAUDE_CONFIG_DIR\"\n")
+        .unwrap();
+    let (api, config) = (world.dir("api"), world.path("other config"));
+    plant(&config, &api, &id(1), &[prompt(&api, "hello")]);
+    let variables = [("CLAUDE_CONFIG_DIR", config.to_str().unwrap())];
+    hook(&world, &world.pane, &payload(&id(1), "SessionStart"), &variables);
+    hook(&world, &world.pane, &payload(&id(1), "UserPromptSubmit"), &variables);
+    end_server(&world);
+    let world = world.without("TMUX").without("TMUX_PANE");
+    let server = NewServer(&world);
+    check_exit(&restore(&world, &["-y"]), 0);
+    let screen = || server.tmux(&["capture-pane", "-p", "-J", "-t", "restored:"]);
+    let ends = format!("ends in {}", config.display());
+    poll_until("the session has ended", || screen().contains(&ends));
+    server.tmux(&["send-keys", "-t", "restored:", "echo \"<$CLAUDE_CONFIG_DIR>\"", "Enter"]);
+    poll_until("the shell answers", || screen().lines().any(|line| line.starts_with('<')));
+    assert!(screen().lines().any(|line| line.trim() == "<>"), "{}", screen());
+}
+
+#[test]
 fn a_session_that_cannot_be_resumed_leaves_a_shell_that_says_why() {
     let world = world();
     let gone = planted(&world, 1, "gone");
