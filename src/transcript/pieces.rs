@@ -3,13 +3,18 @@
 //! Plain positioned reads only: a mapped file that shrinks would end the process.
 
 use super::bytes::{find_byte, rfind_byte};
+use memchr::memmem;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// How much is read at the beginning and at the end of a file.
 pub(super) const PIECE: usize = 64 * 1024;
+
+/// How much of what is between is held at a time.
+pub(super) const CHUNK: usize = 256 * 1024;
 
 pub(crate) struct Source {
     file: File,
@@ -48,6 +53,30 @@ impl Source {
         }
         buffer.truncate(filled);
         Ok(())
+    }
+
+    /// Whether one of these texts, which are shorter than a chunk, stands between two places.
+    pub(super) fn holds(
+        &self,
+        between: Range<u64>,
+        texts: &[&[u8]],
+        buffer: &mut Vec<u8>,
+    ) -> io::Result<bool> {
+        let finders: Vec<_> = texts.iter().map(|text| memmem::Finder::new(text)).collect();
+        let overlap = texts.iter().map(|text| text.len()).max().unwrap_or(0) as u64;
+        let mut at = between.start;
+        while at < between.end {
+            let length = usize::try_from(between.end - at).unwrap_or(CHUNK).min(CHUNK);
+            self.read(at, length, buffer)?;
+            if finders.iter().any(|finder| finder.find(buffer).is_some()) {
+                return Ok(true);
+            }
+            if buffer.len() < CHUNK {
+                break;
+            }
+            at += CHUNK as u64 - overlap;
+        }
+        Ok(false)
     }
 
     /// The whole of a small file. Its last line may be torn; only what parses is used.
@@ -105,7 +134,7 @@ pub(super) fn lines_from_the_end(data: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PIECE, Source, lines, lines_from_the_end};
+    use super::{CHUNK, PIECE, Source, lines, lines_from_the_end};
     use proptest::prelude::{prop, proptest};
     use std::fs;
     use std::io::ErrorKind;
@@ -165,6 +194,24 @@ mod tests {
         let content = vec![b'x'; 3 * PIECE];
         assert_eq!(read_head(&content), b"");
         assert_eq!(read_tail(&content), (Vec::new(), 3 * PIECE as u64));
+    }
+
+    #[test]
+    fn a_text_is_found_wherever_it_stands_between_two_places() {
+        let text: &[u8] = b"needle";
+        let holds = |content: &[u8], between| {
+            let (_dir, source) = source_of(content);
+            source.holds(between, &[b"nothing", text], &mut Vec::new()).unwrap()
+        };
+        for at in [0, 1, CHUNK - 7, CHUNK - 6, CHUNK - 3, CHUNK, CHUNK + 1, 2 * CHUNK - 9] {
+            let mut content = vec![b'x'; 2 * CHUNK];
+            content[at..at + text.len()].copy_from_slice(text);
+            assert!(holds(&content, 0..2 * CHUNK as u64), "{at}");
+            assert!(holds(&content, at as u64..(at + text.len()) as u64), "{at}");
+            assert!(!holds(&content, at as u64 + 1..2 * CHUNK as u64), "{at}");
+            assert!(!holds(&content, 0..(at + text.len()) as u64 - 1), "{at}");
+        }
+        assert!(!holds(b"", 0..10) && !holds(text, 5..5));
     }
 
     #[test]

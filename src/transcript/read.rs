@@ -17,6 +17,9 @@ use std::time::SystemTime;
 /// How far back the last exchange is looked for when the tail does not hold it.
 const DEEP_TAIL: usize = 1024 * 1024;
 
+/// Where one of these stands in a record itself, somebody says something. In text they are escaped.
+const TURNS: [&[u8]; 2] = [b"\"type\":\"user\"", b"\"type\":\"assistant\""];
+
 /// How far back the newest title of a live session is looked for first.
 const NEAR_END: usize = 16 * 1024;
 
@@ -39,7 +42,7 @@ pub struct Summary {
     pub is_sidechain: bool,
     /// The conversation of a member of an agent team. A team's leader is an ordinary session.
     pub is_teammate: bool,
-    /// Whether anybody said anything. Taken for granted in a file of which only pieces were read.
+    /// Whether anybody said anything.
     pub has_turn: bool,
 }
 
@@ -173,10 +176,11 @@ impl Reader {
             source.read_whole(&mut self.head)?;
             evidence.take_all(lines_from_the_end(&self.head), Piece::Whole);
         } else {
-            source.read_tail(PIECE, &mut self.tail)?;
+            let tail_start = source.read_tail(PIECE, &mut self.tail)?;
             evidence.take_all(lines_from_the_end(&self.tail), Piece::Tail);
             source.read_head(&mut self.head)?;
             evidence.take_all(lines_from_the_end(&self.head), Piece::Head);
+            self.look_for_turns(&source, tail_start, &mut evidence)?;
         }
         Ok(Origin {
             bucket_cwd: evidence.bucket_cwd.take(),
@@ -186,7 +190,7 @@ impl Reader {
             branch: evidence.branch.take(),
             is_sidechain: evidence.is_sidechain(),
             is_teammate: evidence.is_in_team && opening(&self.head).is_in_team,
-            has_turn: evidence.has_turn || !source.is_small(),
+            has_turn: evidence.has_turn,
         })
     }
 
@@ -216,7 +220,7 @@ impl Reader {
             is_sidechain: evidence.is_sidechain(),
             // A leader joins its team on the way, a member is born into it.
             is_teammate: evidence.is_in_team && opening.is_in_team,
-            has_turn: evidence.has_turn || !source.is_small(),
+            has_turn: evidence.has_turn,
         };
         Ok((summary, opening))
     }
@@ -255,6 +259,7 @@ impl Reader {
             titles.custom = title::beside(path, &mut self.scratch);
         }
         titles = titles.or_older(title::newest_in(&self.head));
+        self.look_for_turns(source, tail_start, evidence)?;
         if titles.is_empty() {
             let middle = title::newest_between(
                 source,
@@ -269,6 +274,21 @@ impl Reader {
             opening.prompt = self::opening(&self.tail).prompt;
         }
         Ok((titles, opening))
+    }
+
+    /// A file can be large and hold nothing but snapshots; then both of its ends are silent. So they
+    /// are where a single record is larger than they are.
+    fn look_for_turns<S: Fn(&str) -> String>(
+        &mut self,
+        source: &Source,
+        tail_start: u64,
+        evidence: &mut Evidence<'_, S>,
+    ) -> io::Result<()> {
+        if !evidence.has_turn {
+            let between = self.head.len() as u64..tail_start;
+            evidence.has_turn = source.holds(between, &TURNS, &mut self.scratch)?;
+        }
+        Ok(())
     }
 }
 

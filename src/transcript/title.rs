@@ -2,15 +2,12 @@
 //! last one counts.
 
 use super::bytes::{find_byte, rfind, rfind_byte};
-use super::pieces::{PIECE, Source};
+use super::pieces::{CHUNK, PIECE, Source};
 use super::record::{bounded, bounded_words, inner, object};
 use crate::lenient::text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::path::Path;
-
-/// How much of the middle of a file is held at a time.
-const CHUNK: usize = 256 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Title {

@@ -206,11 +206,13 @@ impl Planter<'_> {
         let mut member = prompt(&home, "of a team");
         member["teamName"] = json!("team");
         member["agentName"] = json!("dev");
-        let snapshot = json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}});
-        match self.dice.below(4) {
+        let snapshot = |content: &str| json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": content});
+        let large = "a file that was changed ".repeat(10_000);
+        match self.dice.below(5) {
             0 => self.write(&home, &id, &[side.clone(), side]),
-            1 => self.write(&home, &id, &[snapshot.clone(), snapshot]),
-            2 => self.write(&home, &id, &[member]),
+            1 => self.write(&home, &id, &[snapshot(""), snapshot("")]),
+            2 => self.write(&home, &id, &[snapshot(&large), snapshot(&large)]),
+            3 => self.write(&home, &id, &[member]),
             _ => self.write(&home, &id, &[]),
         };
         let folder = self.folder(&home);

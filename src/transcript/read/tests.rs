@@ -512,6 +512,23 @@ fn a_file_in_which_nobody_said_anything_is_not_a_session() {
 }
 
 #[test]
+fn a_large_file_in_which_nobody_said_anything_is_not_a_session() {
+    let said = r#"{\"type\":\"user\"}"#;
+    let snapshot = |length| {
+        let backup = format!("\"messageId\":\"m\",\"snapshot\":\"{}{said}\"", "x".repeat(length));
+        line("file-history-snapshot", &backup)
+    };
+    let silent = snapshot(2 * PIECE) + &snapshot(10) + &snapshot(2 * PIECE);
+    assert!(!facts(&silent).summary.is_session());
+    assert!(!check_origin(&silent, "-a").has_turn);
+    for turn in [prompt(&"x".repeat(PIECE), 1), reply("hello", 1)] {
+        let content = snapshot(2 * PIECE) + &turn + &snapshot(2 * PIECE);
+        assert!(facts(&content).summary.is_session());
+        assert!(check_origin(&content, "-a").has_turn);
+    }
+}
+
+#[test]
 fn long_texts_are_cut() {
     let long = "é".repeat(10_000);
     let facts = facts(prompt(&long, 1) + &reply(&long, 2));
