@@ -125,7 +125,12 @@ struct Requests {
 
 fn ask(servers: Servers) -> Requests {
     let (program, own) = (paths::tmux_program(), paths::tmux_socket());
-    let asked = tmux::ask_for_panes(&program, &own, Instant::now() + OWN_SERVER_LIMIT);
+    // Whoever asks all of them can do without one.
+    let limit = match servers {
+        Servers::Current => OWN_SERVER_LIMIT,
+        Servers::All => ANY_SERVER_LIMIT,
+    };
+    let asked = tmux::ask_for_panes(&program, &own, Instant::now() + limit);
     let mut sockets = match servers {
         Servers::Current => Vec::new(),
         Servers::All => tmux::sockets_in(&paths::tmux_socket_dir()),

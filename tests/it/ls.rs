@@ -322,6 +322,20 @@ fn all_servers_are_asked_and_dead_or_hung_ones_do_no_harm() {
 }
 
 #[test]
+fn among_all_servers_the_own_one_is_not_waited_for_longer() {
+    let world = World::new();
+    world.hook(&prompt("go"));
+    let slow = world.path("slow");
+    let real = which(&tmux_program());
+    fs::write(&slow, format!("#!/bin/sh\nsleep 2\nexec {real} \"$@\"\n")).unwrap();
+    fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut ls = world.cld(&["ls", "--server", "all"]);
+    let output = ls.env("CLD_TMUX", &slow).env("PATH", std::env::var("PATH").unwrap()).output();
+    let note = String::from_utf8_lossy(&output.unwrap().stderr).into_owned();
+    assert!(note.contains("does not answer, its panes are missing"), "{note}");
+}
+
+#[test]
 fn outside_of_tmux_the_default_server_is_asked() {
     let world = World::bare();
     let server = Server::start(sockets(&world).join("default"));
