@@ -12,7 +12,7 @@ use crate::session::{PaneId, SessionId};
 use crate::text::{one_line, shown};
 use crate::tmux::Pane;
 use crate::transcript::{self, IdPrefix, Reader, Session};
-use crate::{paths, text};
+use crate::{paths, terminal, text};
 
 mod near;
 
@@ -105,6 +105,20 @@ impl Found {
                 "{asked:?} is no session: ids are hex digits, panes are written %5 or work:2.1, and no session has this title"
             ))
             .into()),
+        }
+    }
+}
+
+impl Found {
+    /// The same, but where several fit and somebody is there to be asked, that one chooses.
+    pub fn chosen(self, asked: &str) -> anyhow::Result<Candidate> {
+        match self {
+            Self::Several(mut candidates) if terminal::is_there() => {
+                terminal::note("Several sessions fit:");
+                let rows: Vec<String> = candidates.iter().map(Candidate::row).collect();
+                Ok(candidates.swap_remove(terminal::choose("Which one?", &rows)?))
+            }
+            found => found.one(asked),
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn run(options: &Send) -> Result<()> {
         return Err(Stop::Usage("there is nothing to send".to_owned()).into());
     }
     let roster = roster::read(Servers::All);
-    let candidate = find(&options.id, &roster).one(&options.id)?;
+    let candidate = find(&options.id, &roster).chosen(&options.id)?;
     let session = open_in_pane(&candidate, &options.id)?;
     check_readiness(&session, options.queue, roster.read_at)?;
     let state_dir =

@@ -73,7 +73,7 @@ pub fn snooze(options: &cli::Snooze) -> Result<()> {
 
 pub fn jump(options: &cli::Jump) -> Result<()> {
     let trip = Trip::begin(Servers::All, Order::Age, options.client.as_deref())?;
-    let found = find(&options.id, &trip.roster).one(&options.id)?;
+    let found = find(&options.id, &trip.roster).chosen(&options.id)?;
     let open = found.listed.iter().filter(|listed| listed.is_alive());
     let Some(pane) = open.filter_map(|listed| listed.pane.as_ref()).next() else {
         let id = found.id.short();

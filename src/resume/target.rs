@@ -10,10 +10,8 @@ use crate::{paths, pick, terminal, transcript};
 
 pub(super) fn find(asked: Option<&str>, roster: &Roster, may_ask: bool) -> Result<Candidate> {
     if let Some(asked) = asked {
-        return match find::find(asked, roster) {
-            Found::Several(candidates) if may_ask => choose(candidates),
-            found => found.one(asked),
-        };
+        let found = find::find(asked, roster);
+        return if may_ask { found.chosen(asked) } else { found.one(asked) };
     }
     match ended_here(roster) {
         Some(candidate) => Ok(candidate),
@@ -31,12 +29,6 @@ fn ended_here(roster: &Roster) -> Option<Candidate> {
     let Found::One(candidate) = find::find(&own.to_string(), roster) else { return None };
     let has_ended = candidate.listed.iter().all(|listed| !listed.is_alive());
     (has_ended && !candidate.files.is_empty()).then_some(*candidate)
-}
-
-fn choose(mut candidates: Vec<Candidate>) -> Result<Candidate> {
-    terminal::note("Several sessions fit:");
-    let rows: Vec<String> = candidates.iter().map(Candidate::row).collect();
-    Ok(candidates.swap_remove(terminal::choose("Which one?", &rows)?))
 }
 
 fn pick(roster: &Roster) -> Result<Candidate> {

@@ -9,7 +9,7 @@ use crate::events::start;
 use crate::stage::{Stage, git, id, plant, prompt, reply, worktree_state};
 use crate::world::{World, poll_until};
 
-/// A pane in which `cld resume` runs.
+/// A pane in which a command of cld runs, usually `cld resume`.
 struct Asked<'a> {
     world: &'a World,
     pane: String,
@@ -17,6 +17,10 @@ struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn new(world: &'a World, from: &Path, arguments: &[&str]) -> Self {
+        Self::command(world, from, &[&["resume"], arguments].concat())
+    }
+
+    fn command(world: &'a World, from: &Path, arguments: &[&str]) -> Self {
         let cld = world.cld(&[]);
         let quoted = |text: &str| cld::shell::quoted(text.as_ref());
         let mut script = format!("cd -- {}\n", cld::shell::quoted(from.as_os_str()));
@@ -27,7 +31,6 @@ impl<'a> Asked<'a> {
             }
         }
         script.push_str(&quoted(env!("CARGO_BIN_EXE_cld")));
-        script.push_str(" resume");
         for argument in arguments {
             script.push_str(&format!(" {}", quoted(argument)));
         }
@@ -299,6 +302,28 @@ fn one_of_several_sessions_is_chosen_by_its_number() {
     let number = screen.lines().find(is_two).unwrap().trim().split(')').next().unwrap();
     asked.types(&[number, "Enter"]);
     world.wait_for_start().check(&two, &["--resume", &id(0x23e3_0002)]);
+}
+
+#[test]
+fn whoever_names_several_sessions_chooses_one_in_every_command() {
+    let world = world();
+    for number in [0x23e3_0001, 0x23e3_0002] {
+        session(&world, number, "proj");
+    }
+    for (command, outcome) in [("show", "exit=0"), ("jump", "is not open"), ("send", "is not open")]
+    {
+        let text: &[&str] = if command == "send" { &["hello"] } else { &[] };
+        let arguments = [&[command, "23e3"], text].concat();
+        let asked = Asked::command(&world, Path::new("/"), &arguments);
+        let screen = asked.sees("Which one? [1-2]");
+        assert!(screen.contains("~/proj  prompt"), "{screen}");
+        asked.types(&["1", "Enter"]);
+        asked.sees(outcome);
+        let asked = Asked::command(&world, Path::new("/"), &arguments);
+        asked.sees("Which one? [1-2]");
+        asked.types(&["C-c"]);
+        asked.sees("exit=130");
+    }
 }
 
 #[test]
