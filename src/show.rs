@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
@@ -42,7 +43,7 @@ fn candidate(asked: &str) -> Result<(Candidate, Moment)> {
         return Ok((*candidate, near.read_at));
     }
     let roster = roster::read(Servers::All);
-    Ok((find(asked, &roster).one(asked)?, roster.read_at))
+    Ok((find(asked, &roster).chosen(asked)?, roster.read_at))
 }
 
 /// For a shell that goes there. Bytes that are no text are printed as they are.
@@ -66,7 +67,9 @@ struct Known {
     /// What each transcript says, in the order of the candidate's files.
     told: Vec<Option<Facts>>,
     days_left: Option<u64>,
-    home: Option<std::path::PathBuf>,
+    home: Option<PathBuf>,
+    /// Directories that somebody names and that are not there.
+    gone: Vec<PathBuf>,
     now: Moment,
 }
 
@@ -76,13 +79,16 @@ impl Known {
         let facts = |file: &Session, reader: &mut Reader| {
             reader.facts(&file.path, &file.bucket, past::slug_of).ok()
         };
-        let told = candidate.files.iter().map(|file| facts(file, &mut reader)).collect();
+        let told: Vec<Option<Facts>> =
+            candidate.files.iter().map(|file| facts(file, &mut reader)).collect();
         let is_alive = candidate.listed.iter().any(Listed::is_alive);
         let past = candidate.files.first().filter(|_| !is_alive);
         let days_left = past.and_then(|file| {
             Retention::default().days_left_of(file.modified, &file.config_dir, now)
         });
-        Self { candidate, told, days_left, home: paths::home(), now }
+        let named = sources::directories(&candidate.listed, told.iter().flatten());
+        let gone = named.into_iter().filter(|dir| !dir.is_dir()).map(Path::to_owned).collect();
+        Self { candidate, told, days_left, home: paths::home(), gone, now }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What each source says about a session, put into words. Pure.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::ls::table::{icon, reason};
 use crate::pane::Kept;
@@ -13,7 +13,8 @@ use crate::transcript::{Facts, Session, TitleSource};
 use super::{Known, Report, registry_word};
 
 pub(super) fn report(known: &Known) -> Report {
-    let mut say = Speaker { report: Report::new(known.now), home: known.home.as_deref() };
+    let (report, home) = (Report::new(known.now), known.home.as_deref());
+    let mut say = Speaker { report, home, gone: &known.gone };
     say.report.say("session", Some(known.candidate.id.as_str()), "id", None);
     let alive = known.candidate.listed.iter().filter(|listed| listed.is_alive()).count();
     if alive > 1 {
@@ -30,8 +31,9 @@ pub(super) fn report(known: &Known) -> Report {
         say.place(listed, known.now);
     }
     if known.candidate.listed.is_empty() {
-        let file = known.candidate.files.first();
-        say.report.say("state", Some("[■] ended"), "transcript", file.map(changed));
+        let active = known.files().next().map(|(file, facts)| active(file, facts));
+        let changed = known.candidate.files.first().map(changed);
+        say.report.say("state", Some("[■] ended"), "transcript", active.or(changed));
     }
     for listed in &known.candidate.listed {
         say.directories(listed);
@@ -61,9 +63,44 @@ fn changed(file: &Session) -> Moment {
     past::moment(file.modified)
 }
 
+/// When somebody last said something: opening a session again changes its file, too.
+fn active(file: &Session, facts: &Facts) -> Moment {
+    facts.summary.last_active.map_or_else(|| changed(file), past::moment)
+}
+
+/// Every directory that one of the sources names.
+pub(super) fn directories<'a>(
+    listed: &'a [Listed],
+    told: impl Iterator<Item = &'a Facts>,
+) -> Vec<&'a Path> {
+    let live = listed.iter().flat_map(|listed| [in_pane(listed), in_registry(listed)]).flatten();
+    let told = told.flat_map(|facts| in_transcript(facts).map(|(dir, _)| dir)).flatten();
+    live.chain(told).collect()
+}
+
+fn in_pane(listed: &Listed) -> Option<&Path> {
+    kept(listed)?.directory.as_deref()
+}
+
+fn in_registry(listed: &Listed) -> Option<&Path> {
+    listed.entry.as_ref()?.cwd.as_deref().map(Path::new)
+}
+
+fn in_transcript(facts: &Facts) -> [(Option<&Path>, &'static str); 4] {
+    let worktree = facts.worktree.as_ref().and_then(|worktree| worktree.path.as_ref());
+    [
+        (facts.summary.bucket_cwd.as_ref(), "transcript, the last that fits its folder"),
+        (facts.relocated_cwd.as_ref(), "transcript, moved there by /cd"),
+        (worktree, "transcript, its worktree"),
+        (facts.summary.last_cwd.as_ref(), "transcript, the last of all"),
+    ]
+    .map(|(dir, source)| (dir.map(Path::new), source))
+}
+
 struct Speaker<'a> {
     report: Report,
     home: Option<&'a Path>,
+    gone: &'a [PathBuf],
 }
 
 impl Speaker<'_> {
@@ -149,32 +186,27 @@ impl Speaker<'_> {
     }
 
     fn directories(&mut self, listed: &Listed) {
-        if let Some(kept) = kept(listed) {
-            let directory = kept.directory.as_deref().map(|dir| self.path(dir));
-            self.report.say("directory", directory, "pane, where it was started", None);
-        }
-        if let Some(entry) = &listed.entry {
-            let directory = entry.cwd.as_deref().map(|cwd| self.path(Path::new(cwd)));
-            self.report.say("directory", directory, "registry", updated(entry));
-        }
+        self.directory(in_pane(listed), "pane, where it was started", None);
+        let updated = listed.entry.as_ref().and_then(updated);
+        self.directory(in_registry(listed), "registry", updated);
     }
 
     fn directories_in(&mut self, file: &Session, facts: &Facts) {
-        let worktree = facts.worktree.as_ref().and_then(|worktree| worktree.path.as_ref());
-        for (directory, source) in [
-            (facts.summary.bucket_cwd.as_ref(), "transcript, the last that fits its folder"),
-            (facts.relocated_cwd.as_ref(), "transcript, moved there by /cd"),
-            (worktree, "transcript, its worktree"),
-            (facts.summary.last_cwd.as_ref(), "transcript, the last of all"),
-        ] {
-            let directory = directory.map(|dir| self.path(Path::new(dir)));
-            self.report.say("directory", directory, source, Some(changed(file)));
+        for (directory, source) in in_transcript(facts) {
+            self.directory(directory, source, Some(changed(file)));
         }
+    }
+
+    fn directory(&mut self, dir: Option<&Path>, source: &'static str, since: Option<Moment>) {
+        let gone =
+            |dir: &Path| if self.gone.iter().any(|gone| gone == dir) { ", gone" } else { "" };
+        let words = dir.map(|dir| format!("{}{}", self.path(dir), gone(dir)));
+        self.report.say("directory", words, source, since);
     }
 
     fn transcript(&mut self, file: &Session, facts: &Facts) {
         let changed = Some(changed(file));
-        let active = facts.summary.last_active.map(past::moment).or(changed);
+        let active = Some(active(file, facts));
         let place = format!("{}, {} kB", self.path(&file.path), file.size.div_ceil(1024));
         self.report.say("transcript", Some(place), "disk", changed);
         self.report.say("config", Some(self.path(&file.config_dir)), "disk", None);

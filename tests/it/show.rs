@@ -48,7 +48,8 @@ fn every_fact_is_told_with_its_source_and_age() {
     claude.hook(&world, &start("startup"));
     claude.hook(&world, &bash("PermissionRequest", "rm -rf build"));
     let stamp = now_millis() + 1000;
-    let registry = json!({"status": "busy", "name": "parser", "cwd": "/home/u/proj/sub", "statusUpdatedAt": stamp});
+    let registry =
+        json!({"status": "busy", "name": "parser", "cwd": "/", "statusUpdatedAt": stamp});
     claude.register(&config_dir(&world), SESSION, &registry);
     let (code, said) = show(&world, SESSION);
     assert_eq!(code, 0, "{said}");
@@ -63,9 +64,9 @@ fn every_fact_is_told_with_its_source_and_age() {
         "registry says busy (registry, 0s ago)",
         "started as interactive, cli (registry, 0s ago)",
         &process,
-        "directory /home/u/proj (pane, where it was started)",
-        "/home/u/proj/sub (registry, 0s ago)",
-        "/home/u/proj (transcript, the last that fits its folder, 1h ago)",
+        "directory /home/u/proj, gone (pane, where it was started)",
+        "/ (registry, 0s ago)",
+        "/home/u/proj, gone (transcript, the last that fits its folder, 1h ago)",
         "branch main (transcript, 1h ago)",
         "last prompt fix the parser (transcript, 1h ago)",
         "last reply It is done. (transcript, 1h ago)",
@@ -100,6 +101,18 @@ fn a_session_is_found_by_id_pane_title_and_file() {
     ] {
         shows(&world, id, session);
     }
+}
+
+#[test]
+fn a_past_session_is_as_old_as_its_last_words() {
+    let world = World::bare();
+    plant(&world, SESSION, "fix the parser");
+    let file = config_dir(&world).join(format!("projects/-home-u-proj/{SESSION}.jsonl"));
+    let file = std::fs::File::options().append(true).open(file).unwrap();
+    file.set_modified(std::time::SystemTime::now()).unwrap();
+    let (_, said) = show(&world, SESSION);
+    let state = said.lines().find(|line| line.starts_with("state")).unwrap();
+    assert!(state.ends_with("(transcript, 1h ago)"), "{said}");
 }
 
 #[test]
