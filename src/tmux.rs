@@ -2,12 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -128,6 +130,15 @@ pub enum Answer {
     NotStarted(io::Error),
 }
 
+/// Clients of which nothing more is wanted. They end by themselves, and are collected when the next
+/// one is started, or by the system when cld ends.
+static ENDING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+fn collect_ended() {
+    let mut ending = ENDING.lock().unwrap_or_else(PoisonError::into_inner);
+    ending.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+}
+
 /// How a request ended, whatever was printed.
 enum Ended {
     Done,
@@ -205,6 +216,7 @@ impl Request {
     ) -> io::Result<Self> {
         // A socket pair instead of pipes: its end tells that tmux is gone, and unlike a pipe it
         // can be read with a time limit. Standard output and error share it.
+        collect_ended();
         let (output, childs) = UnixStream::pair()?;
         let childs = OwnedFd::from(childs);
         let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
@@ -230,20 +242,33 @@ impl Request {
 
     fn finish(self) -> Answer {
         let mut printed = Vec::new();
-        match self.read(|piece| printed.extend_from_slice(piece)) {
+        let take = |piece: &[u8]| {
+            printed.extend_from_slice(piece);
+            ControlFlow::Continue(())
+        };
+        match self.read(take) {
             Ended::TimedOut => Answer::TimedOut,
             Ended::Done => Answer::Done(String::from_utf8_lossy(&printed).into_owned()),
             Ended::Refused => Answer::Refused(String::from_utf8_lossy(&printed).into_owned()),
         }
     }
 
-    /// Hands on what tmux prints as it comes, so that work on it goes on while tmux does.
-    fn read(mut self, take: impl FnMut(&[u8])) -> Ended {
-        if self.read_until_closed(take).is_err() {
-            // A stopped server never answers. The client is ours to end; the server is not.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-            return Ended::TimedOut;
+    /// Hands on what tmux prints as it comes, so that work on it goes on while tmux does, until tmux
+    /// ends or all was said that is wanted.
+    fn read(mut self, take: impl FnMut(&[u8]) -> ControlFlow<()>) -> Ended {
+        match self.read_until_closed(take) {
+            Ok(ControlFlow::Break(())) => {
+                let mut ending = ENDING.lock().unwrap_or_else(PoisonError::into_inner);
+                ending.push(self.child);
+                return Ended::Done;
+            }
+            Ok(ControlFlow::Continue(())) => {}
+            Err(_) => {
+                // A stopped server never answers. The client is ours to end; the server is not.
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return Ended::TimedOut;
+            }
         }
         match self.child.wait() {
             Ok(status) if status.success() => Ended::Done,
@@ -251,17 +276,22 @@ impl Request {
         }
     }
 
-    fn read_until_closed(&mut self, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    fn read_until_closed(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> io::Result<ControlFlow<()>> {
         let mut piece = [0; 16 * 1024];
         let mut taken = 0;
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             self.output.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
             match self.output.read(&mut piece) {
-                Ok(0) => return Ok(()),
+                Ok(0) => return Ok(ControlFlow::Continue(())),
                 Ok(length) if taken <= self.longest_answer => {
                     taken += length as u64;
-                    take(&piece[..length]);
+                    if take(&piece[..length]).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
                 }
                 Ok(_) => return Err(io::ErrorKind::FileTooLarge.into()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -2,6 +2,7 @@
 //! looks at them.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -40,6 +41,10 @@ const CLIENT_FIELDS: [&str; 7] = [
     "client_name",
     "session_name",
 ];
+
+/// An option that every server has. Asked for at the end, it tells that all was said, while the
+/// tmux client still takes its leave from the server.
+const END: &str = "buffer-limit";
 
 /// The only control character that every version of tmux prints as it is.
 pub(super) const SEPARATOR: char = '\t';
@@ -121,6 +126,7 @@ pub fn ask_for_panes(program: &Path, socket: &Path, deadline: Instant) -> Asked 
     batch.push(["show-options", "-sqv", VISITS]);
     let fields: Vec<&str> = FIELDS.iter().chain(&READ).copied().collect();
     batch.push(["list-panes", "-a", "-F", &format(&[], &fields)]);
+    batch.push(["show-options", "-s", END]);
     let words = batch.words();
     // Without the file there is no server, and no need to start tmux to be told so.
     let request = socket.exists().then(|| Request::spawn(program, socket, &words, &[], deadline));
@@ -128,6 +134,14 @@ pub fn ask_for_panes(program: &Path, socket: &Path, deadline: Instant) -> Asked 
 }
 
 impl Asked {
+    /// Gives it another deadline.
+    pub fn until(mut self, deadline: Instant) -> Self {
+        if let Some(request) = &mut self.request {
+            request.deadline = deadline;
+        }
+        self
+    }
+
     pub fn finish(self) -> Listing {
         let Some(mut request) = self.request else { return Listing::NoServer };
         request.longest_answer = LONGEST_LISTING;
@@ -162,16 +176,21 @@ impl<'a> Reading<'a> {
         Self { socket, rest: Vec::new(), places: HashMap::new(), contents }
     }
 
-    fn take(&mut self, piece: &[u8]) {
+    fn take(&mut self, piece: &[u8]) -> ControlFlow<()> {
         let Some(end) = piece.iter().rposition(|byte| *byte == b'\n') else {
-            return self.rest.extend_from_slice(piece);
+            self.rest.extend_from_slice(piece);
+            return ControlFlow::Continue(());
         };
         let (whole, begun) = piece.split_at(end + 1);
         self.rest.extend_from_slice(whole);
         let lines = std::mem::replace(&mut self.rest, begun.to_vec());
         for line in String::from_utf8_lossy(&lines).lines() {
+            if line.strip_prefix(END).is_some_and(|value| value.starts_with(' ')) {
+                return ControlFlow::Break(());
+            }
             self.take_line(line);
         }
+        ControlFlow::Continue(())
     }
 
     /// A window linked into several sessions is printed for each; its panes are still only there
@@ -278,6 +297,9 @@ pub(super) fn without_escaped_dollars(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
 
     const ID: &str = "23e30f82-0000-4000-8000-000000000001";
 
@@ -299,7 +321,7 @@ mod tests {
         let printed = format!("{printed}\n");
         let in_pieces = |length: usize| {
             let mut reading = Reading::new(Path::new("/s"));
-            printed.as_bytes().chunks(length).for_each(|piece| reading.take(piece));
+            let _ = printed.as_bytes().chunks(length).try_for_each(|piece| reading.take(piece));
             reading.contents
         };
         let contents = in_pieces(printed.len());
@@ -334,6 +356,38 @@ mod tests {
         let printed = format!("visits a b\n{}\n", line("%5", "a", "3.3a", ""));
         let found = contents(&printed);
         assert_eq!((found.visits.as_str(), found.panes.len()), ("visits a b", 1));
+    }
+
+    #[test]
+    fn a_client_that_has_said_everything_is_not_waited_for_but_collected() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str| dir.path().join(name);
+        let script = format!(
+            "#!/bin/sh\ncd {}\necho $$ >pid\nprintf '%s\\n' \"$(cat line)\" '{END} 50'\n\
+             until [ -e end ]; do sleep 0.02; done\n",
+            dir.path().display()
+        );
+        std::fs::write(file("tmux"), script).unwrap();
+        std::fs::set_permissions(file("tmux"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::write(file("line"), line("%5", "a", "3.3a", "/p")).unwrap();
+        std::fs::write(file("socket"), "").unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let ask = || ask_for_panes(&file("tmux"), &file("socket"), deadline).finish();
+        // A script cannot be run while a process that another test starts still has it open.
+        let found = loop {
+            match ask() {
+                Listing::Found(found) => break found,
+                _ => assert!(Instant::now() < deadline, "it is waited for"),
+            }
+        };
+        assert_eq!(found.panes.len(), 1);
+        let pid = std::fs::read_to_string(file("pid")).unwrap().trim().parse().unwrap();
+        assert!(process::exists(pid));
+        std::fs::write(file("end"), "").unwrap();
+        while process::exists(pid) {
+            assert!(Instant::now() < deadline, "it is left behind");
+            ask();
+        }
     }
 
     #[test]
