@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 
 use crate::cli::{Ls, Which};
-use crate::roster::{self, Listed, Roster, Servers, State, past};
+use crate::roster::{self, Ahead, Listed, Roster, Servers, State, past};
 use crate::screen::Screen;
 use crate::text::shown;
 use crate::transcript::{self, Session};
@@ -22,11 +22,12 @@ use project::Project;
 use retention::Retention;
 use table::{Row, Table};
 
-pub fn run(options: &Ls) -> Result<()> {
-    let mut roster = roster::read(match options.server {
+pub fn run(options: &Ls, ahead: Ahead) -> Result<()> {
+    let servers = match options.server {
         Which::Current => Servers::Current,
         Which::All => Servers::All,
-    });
+    };
+    let mut roster = roster::read_ahead(servers, ahead);
     for socket in &roster.silent_servers {
         terminal::note(&format!(
             "cld: the tmux server at {} does not answer, its panes are missing",

@@ -10,14 +10,21 @@ fn main() -> ExitCode {
     // Claude runs `cld hook` on every event and waits for it. Building the whole command line
     // definition just to find that out would cost more than the rest of the start.
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == "hook") && arguments.next().is_none() {
+    let first = arguments.next();
+    if first.as_ref().is_some_and(|first| first == "hook") && arguments.next().is_none() {
         return hook(false);
     }
     if let Some(index) = cld::paths::completed_word() {
         return cld::error::exit_code(cld::complete::answer(std::env::args_os(), index));
     }
+    // A list of sessions waits for tmux most of the time, and asks it the same whatever its options
+    // are: they are parsed while tmux works.
+    let ahead = first.is_some_and(|first| first == "ls").then(cld::roster::ask_ahead);
     match Cli::parse().command {
-        Command::Ls(ls) => cld::error::exit_code(cld::ls::run(&ls)),
+        Command::Ls(ls) => {
+            let ahead = ahead.unwrap_or_else(cld::roster::ask_ahead);
+            cld::error::exit_code(cld::ls::run(&ls, ahead))
+        }
         Command::Show(show) => cld::error::exit_code(cld::show::run(&show)),
         Command::Queue(queue) => cld::error::exit_code(cld::queue::list::run(&queue)),
         Command::Next(next) => cld::error::exit_code(cld::queue::go::next(&next)),

@@ -102,10 +102,30 @@ impl Listed {
     }
 }
 
+/// A request to the server that every look at the sessions begins with.
+#[derive(Debug)]
+pub struct Ahead {
+    program: PathBuf,
+    own: PathBuf,
+    asked: tmux::Asked,
+}
+
+/// Asks the own server, before it is known what else is wanted.
+pub fn ask_ahead() -> Ahead {
+    let (program, own) = (paths::tmux_program(), paths::tmux_socket());
+    let asked = tmux::ask_for_panes(&program, &own, Instant::now() + OWN_SERVER_LIMIT);
+    Ahead { program, own, asked }
+}
+
 /// Looks at tmux and the registry at the same time.
 pub fn read(servers: Servers) -> Roster {
+    read_ahead(servers, ask_ahead())
+}
+
+/// The same, where the own server was asked already.
+pub fn read_ahead(servers: Servers, ahead: Ahead) -> Roster {
     let mut config_dirs = paths::config_dirs();
-    let asked = ask(servers);
+    let asked = ask(servers, ahead);
     let mut entries = registry::read(&config_dirs);
     let Answers { panes, clients, visits, silent_servers } = asked.finish();
     entries.extend(registry::read(&add_seen(&mut config_dirs, &panes)));
@@ -123,14 +143,14 @@ struct Requests {
     sockets: Vec<PathBuf>,
 }
 
-fn ask(servers: Servers) -> Requests {
-    let (program, own) = (paths::tmux_program(), paths::tmux_socket());
-    // Whoever asks all of them can do without one.
+fn ask(servers: Servers, ahead: Ahead) -> Requests {
+    let Ahead { program, own, asked } = ahead;
+    // Outside of tmux the default server is one of many, and one of them may hang.
     let limit = match servers {
-        Servers::Current => OWN_SERVER_LIMIT,
-        Servers::All => ANY_SERVER_LIMIT,
+        Servers::All if paths::inside_tmux().is_none() => ANY_SERVER_LIMIT,
+        Servers::All | Servers::Current => OWN_SERVER_LIMIT,
     };
-    let asked = tmux::ask_for_panes(&program, &own, Instant::now() + limit);
+    let asked = asked.until(Instant::now() + limit);
     let mut sockets = match servers {
         Servers::Current => Vec::new(),
         Servers::All => tmux::sockets_in(&paths::tmux_socket_dir()),

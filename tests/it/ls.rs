@@ -322,17 +322,16 @@ fn all_servers_are_asked_and_dead_or_hung_ones_do_no_harm() {
 }
 
 #[test]
-fn among_all_servers_the_own_one_is_not_waited_for_longer() {
-    let world = World::new();
-    world.hook(&prompt("go"));
+fn from_outside_the_default_server_is_not_waited_for_longer_than_the_others() {
+    let world = World::bare();
+    let _server = Server::start(sockets(&world).join("default"));
     let slow = world.path("slow");
     let real = which(&tmux_program());
-    fs::write(&slow, format!("#!/bin/sh\nsleep 2\nexec {real} \"$@\"\n")).unwrap();
+    fs::write(&slow, format!("#!/bin/sh\n/bin/sleep 2\nexec {real} \"$@\"\n")).unwrap();
     fs::set_permissions(&slow, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut ls = world.cld(&["ls", "--server", "all"]);
-    let output = ls.env("CLD_TMUX", &slow).env("PATH", std::env::var("PATH").unwrap()).output();
-    let note = String::from_utf8_lossy(&output.unwrap().stderr).into_owned();
-    assert!(note.contains("does not answer, its panes are missing"), "{note}");
+    let output = world.cld(&["ls", "--server", "all"]).env("CLD_TMUX", &slow).output().unwrap();
+    let note = String::from_utf8_lossy(&output.stderr);
+    assert!(note.contains("default does not answer, its panes are missing"), "{note}");
 }
 
 #[test]
