@@ -128,7 +128,7 @@ pub fn hits_in(path: &Path, query: &Query) -> io::Result<Vec<Hit>> {
     let mut all = Vec::new();
     Scanner::new().scan(&Source::open(path)?, query, &AtomicBool::new(false), &mut |hits| {
         all.extend(hits);
-        ControlFlow::Continue(())
+        ControlFlow::Continue(query.all())
     })?;
     Ok(all)
 }
@@ -221,9 +221,9 @@ impl Search<'_> {
         };
         let mut gathered = Gathered::new(&wanted);
         let mut found = |hits: Vec<Hit>| {
-            hits.into_iter()
-                .filter(|hit| self.scope.admits(hit))
-                .try_for_each(|hit| gathered.take(hit))
+            let mut admitted = hits.into_iter().filter(|hit| self.scope.admits(hit));
+            admitted.try_for_each(|hit| gathered.take(hit))?;
+            ControlFlow::Continue(gathered.sought())
         };
         if hands.scanner.scan(&source, self.query, &self.cancel.0, &mut found).is_err() {
             return Outcome::Unreadable;
@@ -246,7 +246,7 @@ impl Search<'_> {
         let mut holds = false;
         hands.scanner.scan(source, query, &self.cancel.0, &mut |hits| {
             holds = hits.iter().any(|hit| self.scope.admits(hit));
-            if holds { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if holds { ControlFlow::Break(()) } else { ControlFlow::Continue(query.all()) }
         })?;
         Ok(holds)
     }

@@ -48,6 +48,15 @@ impl<'a> Gathered<'a> {
         if self.is_enough() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
+    /// The words to go on looking for, as bits. Where enough texts hold all words that have occurred,
+    /// another one of these can no longer be among the hits to show; the others decide.
+    pub(super) fn sought(&self) -> u64 {
+        let missing = self.wanted.all & !self.seen;
+        let holds_all_seen = |hit: &&Hit| hit.terms == self.seen;
+        let has_enough = self.hits.iter().filter(holds_all_seen).count() >= self.wanted.most;
+        if missing != 0 && has_enough && !self.wanted.by_score { missing } else { self.wanted.all }
+    }
+
     /// The hits to show, in the order of the file; none where a word is missing.
     pub(super) fn finish(self) -> Vec<Hit> {
         if self.seen != self.wanted.all {

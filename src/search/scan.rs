@@ -5,6 +5,7 @@
 //! beginning in pieces, however long it is. What another process writes, cuts off or deletes
 //! meanwhile is there or is not, and harms nothing.
 
+use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,11 +32,26 @@ pub(super) struct Scanner {
     beginnings: memmem::Finder<'static>,
 }
 
-/// Anchors, and where each stands next in the block.
+/// What tells the lines to be looked at.
 struct Candidates<'q> {
-    finders: Vec<(&'q Finder, Option<usize>)>,
-    /// Nothing is known of some term, so every line may match.
-    is_everywhere: bool,
+    anchors: Vec<Anchor<'q>>,
+    /// The terms of which nothing is known, so that every line may match.
+    everywhere: u64,
+}
+
+struct Anchor<'q> {
+    finder: &'q Finder,
+    /// The bit of its term.
+    term: u64,
+    next: Next,
+}
+
+/// Where an anchor stands next in the block.
+#[derive(Clone, Copy)]
+enum Next {
+    Unknown,
+    At(usize),
+    Nowhere,
 }
 
 impl Scanner {
@@ -48,11 +64,35 @@ impl Scanner {
         }
     }
 
-    /// Hands the hits of each record to `found`, in the order of the file, until it has enough.
+    /// Hands the hits of each record to `found`, in the order of the file, until it has enough. It
+    /// tells for which terms further lines are worth looking at, as bits.
     pub(super) fn scan(
         &mut self,
         source: &Source,
         query: &Query,
+        is_cancelled: &AtomicBool,
+        found: &mut impl FnMut(Vec<Hit>) -> ControlFlow<(), u64>,
+    ) -> io::Result<()> {
+        // Kept at its full length from file to file: to clear it for each would cost as much as to
+        // search it.
+        let mut room = std::mem::take(&mut self.block);
+        room.resize(BLOCK, 0);
+        let sought = Cell::new(query.all());
+        let found = &mut |hits: Vec<Hit>| {
+            sought.set(found(hits)?);
+            ControlFlow::Continue(())
+        };
+        let scanned = self.scan_in(&mut room, source, query, &sought, is_cancelled, found);
+        self.block = room;
+        scanned
+    }
+
+    fn scan_in(
+        &mut self,
+        room: &mut [u8],
+        source: &Source,
+        query: &Query,
+        sought: &Cell<u64>,
         is_cancelled: &AtomicBool,
         found: &mut impl FnMut(Vec<Hit>) -> ControlFlow<()>,
     ) -> io::Result<()> {
@@ -60,22 +100,20 @@ impl Scanner {
         let overlap = query.longest_anchor() - 1;
         let (mut offset, mut line_start) = (0, 0);
         'blocks: while offset < source.size && !is_cancelled.load(Ordering::Relaxed) {
-            source.read(offset, BLOCK, &mut self.block)?;
-            let is_last = self.block.len() < BLOCK;
+            let length = source.fill(offset, room)?;
+            let block = &room[..length];
+            let is_last = length < BLOCK;
             let mut at = 0;
-            candidates.begin(&self.block);
-            while let Some(place) = candidates.next(&self.block, at) {
-                let newline = memrchr(b'\n', &self.block[..place]);
+            candidates.begin();
+            while let Some(place) = candidates.next(block, at, sought.get()) {
+                let newline = memrchr(b'\n', &block[..place]);
                 let start = newline.map_or(line_start, |newline| offset + newline as u64 + 1);
-                let end = memchr(b'\n', &self.block[place..]).map(|end| place + end);
-                let end = end.or(is_last.then_some(self.block.len()));
+                let end = memchr(b'\n', &block[place..]).map(|end| place + end);
+                let end = end.or(is_last.then_some(length));
                 match (start.checked_sub(offset).and_then(|start| usize::try_from(start).ok()), end)
                 {
                     (Some(from), Some(end)) => {
-                        let block = std::mem::take(&mut self.block);
-                        let told = self.take_line(&block[from..end], start, query, found);
-                        self.block = block;
-                        if told.is_break() {
+                        if self.take_line(&block[from..end], start, query, found).is_break() {
                             return Ok(());
                         }
                         at = end + 1;
@@ -95,8 +133,8 @@ impl Scanner {
                 break;
             }
             // An anchor may lie across the edge; lines that were taken are not looked at again.
-            let seen = (self.block.len() - overlap).max(at);
-            if let Some(newline) = memrchr(b'\n', &self.block[..seen]) {
+            let seen = (length - overlap).max(at);
+            if let Some(newline) = memrchr(b'\n', &block[..seen]) {
                 line_start = offset + newline as u64 + 1;
             }
             offset += seen as u64;
@@ -219,33 +257,53 @@ impl<'a> Reading<'a> {
 
 impl<'q> Candidates<'q> {
     fn new(query: &'q Query) -> Self {
-        let anchors = query.terms.iter().filter_map(|term| term.anchors.as_ref()).flatten();
-        Self {
-            finders: anchors.map(|finder| (finder, None)).collect(),
-            is_everywhere: query.terms.iter().any(|term| term.anchors.is_none()),
-        }
-    }
-
-    fn begin(&mut self, block: &[u8]) {
-        if !self.is_everywhere {
-            for (finder, next) in &mut self.finders {
-                *next = finder.find(block);
+        let (mut anchors, mut everywhere) = (Vec::new(), 0);
+        for (number, term) in query.terms.iter().enumerate() {
+            let bit = 1 << number;
+            match &term.anchors {
+                Some(finders) => anchors.extend(finders.iter().map(|finder| Anchor {
+                    finder,
+                    term: bit,
+                    next: Next::Unknown,
+                })),
+                None => everywhere |= bit,
             }
         }
+        Self { anchors, everywhere }
     }
 
-    /// The next place from `at` on that lies in a line to be looked at.
-    fn next(&mut self, block: &[u8], at: usize) -> Option<usize> {
-        if self.is_everywhere {
+    /// The next block is another one.
+    fn begin(&mut self) {
+        for anchor in &mut self.anchors {
+            anchor.next = Next::Unknown;
+        }
+    }
+
+    /// The next place from `at` on that lies in a line to be looked at for one of these terms.
+    fn next(&mut self, block: &[u8], at: usize, sought: u64) -> Option<usize> {
+        if self.everywhere & sought != 0 {
             return (at < block.len()).then_some(at);
         }
-        for (finder, next) in &mut self.finders {
-            if next.is_some_and(|next| next < at) {
-                let rest = block.get(at..).unwrap_or_default();
-                *next = finder.find(rest).map(|found| at + found);
-            }
+        let sought = self.anchors.iter_mut().filter(|anchor| anchor.term & sought != 0);
+        sought.filter_map(|anchor| anchor.next(block, at)).min()
+    }
+}
+
+impl Anchor<'_> {
+    fn next(&mut self, block: &[u8], at: usize) -> Option<usize> {
+        let is_passed = match self.next {
+            Next::Unknown => true,
+            Next::At(place) => place < at,
+            Next::Nowhere => false,
+        };
+        if is_passed {
+            let found = self.finder.find(block.get(at..).unwrap_or_default());
+            self.next = found.map_or(Next::Nowhere, |found| Next::At(at + found));
         }
-        self.finders.iter().filter_map(|(_, next)| *next).min()
+        match self.next {
+            Next::At(place) => Some(place),
+            Next::Unknown | Next::Nowhere => None,
+        }
     }
 }
 

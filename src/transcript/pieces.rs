@@ -42,8 +42,16 @@ impl Source {
     /// earlier.
     pub(crate) fn read(&self, offset: u64, length: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
         buffer.resize(length, 0);
+        let filled = self.fill(offset, buffer)?;
+        buffer.truncate(filled);
+        Ok(())
+    }
+
+    /// Fills `buffer` from `offset` on and returns how much of it, which is less than all where the
+    /// file ends earlier.
+    pub(crate) fn fill(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
-        while filled < length {
+        while filled < buffer.len() {
             match self.file.read_at(&mut buffer[filled..], offset + filled as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
@@ -51,8 +59,7 @@ impl Source {
                 Err(error) => return Err(error),
             }
         }
-        buffer.truncate(filled);
-        Ok(())
+        Ok(filled)
     }
 
     /// Whether one of these texts, which are shorter than a chunk, stands between two places.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::search::context::Context;
+use proptest::prelude::*;
 
 fn hit(who: Who, terms: u64, text: &str) -> Hit {
     Hit {
@@ -76,4 +77,40 @@ fn titles_that_are_repeated_and_records_written_twice_are_one_hit() {
     let hits =
         [title.clone(), title, record.clone(), record, excluded, said_twice.clone(), said_twice];
     assert_eq!(gather(1, 9, false, &hits).0, ["title", "words", "again", "again"]);
+}
+
+proptest! {
+    #[test]
+    fn what_is_not_sought_would_not_be_shown(
+        terms in prop::collection::vec(1u64..8, 0..60),
+        most in 1usize..5,
+        by_score: bool,
+    ) {
+        let hits: Vec<Hit> = (0..).zip(&terms).map(|(number, terms)| {
+            let who = if number % 3 == 0 { Who::User } else { Who::ToolResult };
+            hit(who, *terms, &format!("{number}"))
+        }).collect();
+        let excluded = HashSet::new();
+        let wanted = Wanted { all: 0b111, most, by_score, excluded: &excluded };
+        let mut gathered = Gathered::new(&wanted);
+        for hit in &hits {
+            if hit.terms & gathered.sought() != 0 && gathered.take(hit.clone()).is_break() {
+                break;
+            }
+        }
+        let found: Vec<String> =
+            gathered.finish().into_iter().map(|hit| hit.context.text).collect();
+        prop_assert_eq!(found, gather(0b111, most, by_score, &hits).0);
+    }
+}
+
+#[test]
+fn a_word_that_was_seen_often_enough_is_no_longer_sought_while_another_is_missing() {
+    let excluded = HashSet::new();
+    let wanted = Wanted { all: 0b11, most: 2, by_score: false, excluded: &excluded };
+    let mut gathered = Gathered::new(&wanted);
+    for (number, (terms, sought)) in (0..).zip([(0b01, 0b11), (0b01, 0b10), (0b10, 0b11)]) {
+        assert!(gathered.take(hit(Who::User, terms, &format!("{number}"))).is_continue());
+        assert_eq!(gathered.sought(), sought, "{number}");
+    }
 }

@@ -31,7 +31,7 @@ impl File {
         let source = Source::open(&self.path()).unwrap();
         let mut take = |hits: Vec<Hit>| {
             found.extend(hits.iter().map(|hit| (hit.offset, hit.who)));
-            ControlFlow::Continue(())
+            ControlFlow::Continue(u64::MAX)
         };
         Scanner::new().scan(&source, query, &AtomicBool::new(false), &mut take).unwrap();
         found
@@ -133,7 +133,7 @@ fn enough_is_enough() {
     let mut count = 0;
     let mut take = |_| {
         count += 1;
-        if count == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if count == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(u64::MAX) }
     };
     Scanner::new().scan(&source, &query, &AtomicBool::new(false), &mut take).unwrap();
     assert_eq!(count, 3);
@@ -151,7 +151,7 @@ fn a_file_that_shrinks_or_grows_meanwhile_does_no_harm() {
     let mut take = |hits: Vec<Hit>| {
         count += hits.len();
         fs::write(file.path(), &content[..300]).unwrap();
-        ControlFlow::Continue(())
+        ControlFlow::Continue(u64::MAX)
     };
     Scanner::new().scan(&source, &query, &AtomicBool::new(false), &mut take).unwrap();
     assert_eq!(count, 1);
@@ -159,7 +159,7 @@ fn a_file_that_shrinks_or_grows_meanwhile_does_no_harm() {
     let mut count = 0;
     let mut take = |hits: Vec<Hit>| {
         count += hits.len();
-        ControlFlow::Continue(())
+        ControlFlow::Continue(u64::MAX)
     };
     Scanner::new().scan(&source, &query, &AtomicBool::new(false), &mut take).unwrap();
     assert!(count >= 2, "what was there when it was opened is found: {count}");
@@ -182,5 +182,33 @@ proptest! {
             content += &prompt(&format!("{}{}", "z".repeat(length), if has_needle { "needle" } else { "" }));
         }
         prop_assert_eq!(File::new(content.as_bytes()).scan(&["needle"]), expected);
+    }
+}
+
+#[test]
+fn lines_that_hold_nothing_that_is_sought_are_passed_over() {
+    // The second word is sought again from the middle of a block on in which it stood before.
+    let lines = [
+        prompt("one"),
+        prompt("two"),
+        prompt("two again"),
+        prompt("one again"),
+        prompt("two at last"),
+        filler(BLOCK),
+        prompt("two in another block"),
+    ];
+    let file = File::new(lines.concat().as_bytes());
+    for query in [
+        Query::words(&["one", "two"], Case::Smart).unwrap(),
+        Query::regexes(&["one", "t[w].*"], Case::Smart).unwrap(),
+    ] {
+        let mut found: Vec<String> = Vec::new();
+        let mut take = |hits: Vec<Hit>| {
+            found.extend(hits.iter().map(|hit| hit.context.text.clone()));
+            ControlFlow::Continue(if found.len() == 1 { 0b01 } else { 0b11 })
+        };
+        let source = Source::open(&file.path()).unwrap();
+        Scanner::new().scan(&source, &query, &AtomicBool::new(false), &mut take).unwrap();
+        assert_eq!(found, ["one", "one again", "two at last", "two in another block"]);
     }
 }
