@@ -69,7 +69,7 @@ impl Source {
         texts: &[&[u8]],
         buffer: &mut Vec<u8>,
     ) -> io::Result<bool> {
-        let finders: Vec<_> = texts.iter().map(|text| memmem::Finder::new(text)).collect();
+        let finders: Vec<_> = texts.iter().map(memmem::Finder::new).collect();
         let overlap = texts.iter().map(|text| text.len()).max().unwrap_or(0) as u64;
         let mut at = between.start;
         while at < between.end {
