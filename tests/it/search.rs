@@ -399,7 +399,7 @@ fn a_line_of_a_hundred_megabytes_is_searched_in_little_memory() {
     let world = World::bare();
     let dir = world.dir("p");
     let path = session(&world, 1, 1, &dir, &[prompt(&dir, "first")]);
-    let hay = "hay and \\\"hay\\\" ".repeat(7_000_000 / 2);
+    let hay = ("hay and ".repeat(20) + "\\\"hay\\\" ").repeat(310_000);
     let head = r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":""#;
     let line = format!("{head}{hay} a needle in \\u00e9t\\u00E9 {hay}\"}}]}}}}\n");
     assert!(line.len() > 100_000_000);
