@@ -73,8 +73,7 @@ impl Scanner {
         is_cancelled: &AtomicBool,
         found: &mut impl FnMut(Vec<Hit>) -> ControlFlow<(), u64>,
     ) -> io::Result<()> {
-        // Kept at its full length from file to file: to clear it for each would cost as much as to
-        // search it.
+        // Kept at its full length from file to file, so that it is not cleared for each.
         let mut room = std::mem::take(&mut self.block);
         room.resize(BLOCK, 0);
         let sought = Cell::new(query.all());
