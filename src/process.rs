@@ -23,10 +23,14 @@ pub fn stat(pid: u32) -> Option<Stat> {
 
 /// The same, with the reason why it cannot be read. Nothing is a file of another form.
 pub fn look_at(pid: u32) -> io::Result<Option<Stat>> {
+    Ok(parse(&read_stat(pid)?))
+}
+
+fn read_stat(pid: u32) -> io::Result<String> {
     // The system makes up the whole of such a file for one read, and it is never longer.
     let mut stat = [0; 4096];
     let length = File::open(format!("/proc/{pid}/stat"))?.read(&mut stat)?;
-    Ok(parse(&String::from_utf8_lossy(&stat[..length])))
+    Ok(String::from_utf8_lossy(&stat[..length]).into_owned())
 }
 
 /// The process that started this one, past the shell that hook commands run in.
@@ -63,6 +67,25 @@ pub fn tmux_server_since(pid: u32) -> Option<Moment> {
     let boot: u64 = system.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()?;
     let ticks: u64 = stat.started.parse().ok()?;
     Some(Moment::from_seconds(boot + ticks / rustix::param::clock_ticks_per_second()))
+}
+
+/// Whether processes that outlive the one that started them are collected when they end. The first
+/// process of a container may not care, and they would stay in its table for ever.
+pub fn orphans_are_collected() -> bool {
+    match read_stat(1) {
+        Ok(stat) => minds_children(&stat),
+        Err(_) => !cfg!(target_os = "linux"),
+    }
+}
+
+/// Whether a process catches, ignores (which collects too) or blocks the signal that a child has
+/// ended, by its `/proc/PID/stat`. Who blocks it fetches it in another way.
+fn minds_children(stat: &str) -> bool {
+    const SIGCHLD: u64 = 1 << 16;
+    const BLOCKED: usize = 29;
+    let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace());
+    let masks = fields.into_iter().flatten().skip(BLOCKED).take(3);
+    masks.filter_map(|mask| mask.parse::<u64>().ok()).any(|mask| mask & SIGCHLD != 0)
 }
 
 /// Whether there is a process of this number at all.
@@ -115,6 +138,26 @@ mod tests {
             });
             assert_eq!(parse(&stat), expected, "{stat}");
         }
+    }
+
+    #[test]
+    fn who_minds_its_children_is_known_by_its_signals() {
+        let stat = |masks: &str| {
+            let before = "0 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 9 1000 10 18446744073709551615 \
+                          1 1 0 0 0 0";
+            format!("1 (init) S {before} {masks} 0 0 0 17 0 0 0 0 0 0\n")
+        };
+        for (init, masks, minds) in [
+            ("systemd", "671173123 4096 1260", true),
+            ("bash", "65536 3686404 1266761467", true),
+            ("ignores", "0 65536 0", true),
+            ("sleep", "0 0 0", false),
+            ("node", "0 4096 134234626", false),
+            ("cut off", "0", false),
+        ] {
+            assert_eq!(minds_children(&stat(masks)), minds, "{init}");
+        }
+        assert!(!minds_children(""));
     }
 
     #[test]

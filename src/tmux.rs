@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::process;
 use crate::session::PaneId;
 
 mod list;
@@ -88,12 +89,15 @@ pub fn become_client(program: &Path, socket: &Path, batch: &Batch) -> io::Error 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Batch {
     commands: Vec<Vec<String>>,
+    tells_end: bool,
 }
 
 impl Batch {
     /// A single command.
     pub fn of(command: &[&str]) -> Self {
-        Self { commands: vec![command.iter().map(|word| (*word).to_owned()).collect()] }
+        let mut batch = Self::default();
+        batch.push_words(command);
+        batch
     }
 
     pub fn push<const N: usize>(&mut self, command: [&str; N]) {
@@ -102,6 +106,13 @@ impl Batch {
 
     pub fn push_words(&mut self, command: &[&str]) {
         self.commands.push(command.iter().map(|word| (*word).to_owned()).collect());
+    }
+
+    /// As the last command: says that all before have run, so that nobody has to wait until the
+    /// tmux client has ended, too.
+    pub fn tell_end(&mut self, target: &str) {
+        self.push(["display-message", "-p", "-t", target, END]);
+        self.tells_end = true;
     }
 
     /// The words as tmux has to get them: commands joined by a lone `;`, and a `;` at the end of
@@ -130,6 +141,9 @@ pub enum Answer {
     NotStarted(io::Error),
 }
 
+/// What a batch says when all of it has run.
+const END: &str = "cld-end";
+
 /// Clients of which nothing more is wanted. They end by themselves, and are collected when the next
 /// one is started, or by the system when cld ends.
 static ENDING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
@@ -153,6 +167,9 @@ pub struct Request {
     output: UnixStream,
     deadline: Instant,
     longest_answer: u64,
+    tells_end: bool,
+    /// Whether the client may be left to end by itself.
+    may_be_left: bool,
 }
 
 impl Server {
@@ -203,7 +220,10 @@ impl Request {
         if words.iter().map(|word| word.len() + 1).sum::<usize>() > LONGEST_REQUEST {
             return Err(Answer::TooLong);
         }
-        Self::spawn(program, socket, &words, input, deadline).map_err(Answer::NotStarted)
+        let mut request =
+            Self::spawn(program, socket, &words, input, deadline).map_err(Answer::NotStarted)?;
+        request.tells_end = batch.tells_end;
+        Ok(request)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this module is the door to tmux")]
@@ -237,19 +257,36 @@ impl Request {
             // A client that ends early, at a guard for instance, has no use for the rest.
             thread::Builder::new().spawn(move || stdin.write_all(&input))?;
         }
-        Ok(Self { child, output, deadline, longest_answer: LONGEST_ANSWER })
+        Ok(Self {
+            child,
+            output,
+            deadline,
+            longest_answer: LONGEST_ANSWER,
+            tells_end: false,
+            // Looked up here, while tmux is at work.
+            may_be_left: process::orphans_are_collected(),
+        })
     }
 
     fn finish(self) -> Answer {
+        let tells_end = self.tells_end;
         let mut printed = Vec::new();
         let take = |piece: &[u8]| {
             printed.extend_from_slice(piece);
-            ControlFlow::Continue(())
+            match tells_end && is_whole(&printed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         };
-        match self.read(take) {
+        let ended = self.read(take);
+        if tells_end && is_whole(&printed) {
+            printed.truncate(printed.len() - END.len() - 1);
+        }
+        let printed = String::from_utf8_lossy(&printed).into_owned();
+        match ended {
             Ended::TimedOut => Answer::TimedOut,
-            Ended::Done => Answer::Done(String::from_utf8_lossy(&printed).into_owned()),
-            Ended::Refused => Answer::Refused(String::from_utf8_lossy(&printed).into_owned()),
+            Ended::Done => Answer::Done(printed),
+            Ended::Refused => Answer::Refused(printed),
         }
     }
 
@@ -258,8 +295,10 @@ impl Request {
     fn read(mut self, take: impl FnMut(&[u8]) -> ControlFlow<()>) -> Ended {
         match self.read_until_closed(take) {
             Ok(ControlFlow::Break(())) => {
-                let mut ending = ENDING.lock().unwrap_or_else(PoisonError::into_inner);
-                ending.push(self.child);
+                match self.may_be_left {
+                    true => ENDING.lock().unwrap_or_else(PoisonError::into_inner).push(self.child),
+                    false => _ = self.child.wait(),
+                }
                 return Ended::Done;
             }
             Ok(ControlFlow::Continue(())) => {}
@@ -301,6 +340,12 @@ impl Request {
     }
 }
 
+/// Whether a batch has told its end.
+fn is_whole(printed: &[u8]) -> bool {
+    let said = printed.strip_suffix(b"\n").and_then(|rest| rest.strip_suffix(END.as_bytes()));
+    said.is_some_and(|before| before.is_empty() || before.ends_with(b"\n"))
+}
+
 /// From `3.3a` or `next-3.8`; nothing for names such as `openbsd-7.6`, which has its own count.
 pub fn version_number(name: &str) -> Option<(u32, u32)> {
     let (major, minor) = name.strip_prefix("next-").unwrap_or(name).split_once('.')?;
@@ -336,6 +381,20 @@ mod tests {
             ("/s,1,0", "5"),
         ] {
             assert_eq!(place(tmux, pane), None, "{tmux:?} {pane:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_a_line_of_its_own() {
+        for (printed, whole) in [
+            ("cld-end\n", true),
+            ("|main.a.p@1\ncld-end\n", true),
+            ("cld-end", false),
+            ("", false),
+            ("not cld-end\n", false),
+            ("cld-end\nmore\n", false),
+        ] {
+            assert_eq!(is_whole(printed.as_bytes()), whole, "{printed:?}");
         }
     }
 

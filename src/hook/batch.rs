@@ -85,6 +85,7 @@ pub(super) fn batch(
             registers.set_if_newest(&mut script.batch, "prompt", &prompt.to_string());
         }
     }
+    script.batch.tell_end(&registers.pane);
     script.batch
 }
 
