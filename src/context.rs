@@ -66,7 +66,7 @@ fn asked(wait: &Wait, kind: DialogKind, recent: &Recent) -> Option<Vec<Line>> {
     if kind == DialogKind::Plan {
         return tool::plan(recent).map(|plan| lines(&plan, MOST_LINES));
     }
-    let is_meant = |call: &&ToolCall| without_separator(&headline(call)) == wait.context;
+    let is_meant = |call: &&ToolCall| is_about(wait, call);
     let call =
         recent.open_calls.iter().find(is_meant).or_else(|| match recent.open_calls.as_slice() {
             // Whoever only knows that there is a dialog means the only call that can have one.
@@ -74,6 +74,11 @@ fn asked(wait: &Wait, kind: DialogKind, recent: &Recent) -> Option<Vec<Line>> {
             _ => None,
         })?;
     Some(tool::detail(call, &headline(call), MOST_LINES))
+}
+
+/// Whether a dialog asks for this call.
+pub fn is_about(wait: &Wait, call: &ToolCall) -> bool {
+    without_separator(&headline(call)) == wait.context
 }
 
 /// The end of a turn's last message, if it is the one that the hook has seen.

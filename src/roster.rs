@@ -6,12 +6,12 @@
 //! harmless first.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::registry::{self, Entry, Liveness};
 use crate::session::{Moment, SessionId, Status, Wait};
 use crate::tmux::{self, Client, Listing, Pane};
-use crate::{clock, paths, process, slug};
+use crate::{clock, context, paths, process, slug, transcript};
 
 mod heal;
 mod join;
@@ -26,6 +26,8 @@ const OWN_SERVER_LIMIT: Duration = Duration::from_secs(3);
 const ANY_SERVER_LIMIT: Duration = Duration::from_secs(1);
 
 const REGISTRY_LAG_SECONDS: u64 = 1;
+/// Times of files are behind the clock by up to this much.
+const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Servers {
@@ -241,6 +243,10 @@ fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<List
         config_dir: config_dir.as_deref(),
     };
     let transcript = project.transcript(&id);
+    let health = match transcript.as_deref() {
+        Some(path) if heal::needs_transcript(&health, entry.as_ref()) => went_on(health, path),
+        _ => health,
+    };
     let directory = project.directory(transcript.as_deref()).map(Path::to_owned);
     let name = entry.as_ref().and_then(|entry| entry.name.clone());
     Some(Listed {
@@ -259,6 +265,20 @@ fn listed_of(joined: Joined<'_>, liveness: Liveness, now: Moment) -> Option<List
         modified: None,
         id,
     })
+}
+
+/// Asks the transcript about waits that only hooks know of. Most have not changed since.
+fn went_on(health: Health, transcript: &Path) -> Health {
+    let Some(oldest) = health.waits.iter().map(|wait| wait.since).min() else { return health };
+    let written = std::fs::metadata(transcript).and_then(|metadata| metadata.modified()).ok();
+    let written = written.and_then(|at| (at + TICK).duration_since(UNIX_EPOCH).ok());
+    if written.is_none_or(|at| at.as_micros() <= u128::from(oldest.micros())) {
+        return health;
+    }
+    match transcript::later(transcript, oldest) {
+        Ok(later) => heal::went_on(health, &later, context::is_about),
+        Err(_) => health,
+    }
 }
 
 /// What is known of the place where a session belongs.

@@ -1,11 +1,13 @@
 //! What is true of one session, out of what its hooks, the registry and its process say. Pure.
 //!
 //! Hooks tell at once, but not of an approval, a denial, an interrupt or a kill. The registry
-//! tells of the first three within [`LAG`], the process of the last.
+//! tells of the first three within [`LAG`], the process of the last. Where there is no registry, the
+//! transcript tells of a denial, an interrupt, and a session that went on.
 
 use crate::pane::Kept;
 use crate::registry::{self, Entry, Liveness};
 use crate::session::{Activity, DialogKind, Moment, SessionId, Status, Wait, WaitKind};
+use crate::transcript::{Later, ToolCall};
 
 /// How long after the fact the registry may still be written, in milliseconds.
 const LAG: u64 = 500;
@@ -104,6 +106,45 @@ pub fn heal(kept: Option<&Kept>, entry: Option<&Entry>, liveness: Liveness, now:
         (None, Some(registry)) => registry.verdict(None),
         (None, None) => unknown(),
     }
+}
+
+/// Whether nobody but the hooks knows of the waits, so that the transcript has to be asked.
+pub(super) fn needs_transcript(health: &Health, entry: Option<&Entry>) -> bool {
+    health.state == State::Waiting
+        && entry.is_none_or(|entry| entry.status == registry::Status::Unknown)
+}
+
+/// Leaves out the waits that the transcript shows to be over. `is_about` tells whether a dialog asks
+/// for a call.
+pub(super) fn went_on(
+    health: Health,
+    later: &Later,
+    is_about: impl Fn(&Wait, &ToolCall) -> bool,
+) -> Health {
+    // Whoever can interrupt Claude has no dialog in front of it any more. Other signs of life do not
+    // end a dialog: other calls run beside it, and the main thread beside a subagent.
+    let is_over = |wait: &&Wait| match wait.kind {
+        WaitKind::Dialog(_) => {
+            let answers =
+                |(at, call): &(Moment, ToolCall)| *at > wait.since && is_about(wait, call);
+            later.interrupted > Some(wait.since) || later.answered.iter().any(answers)
+        }
+        WaitKind::Turn(_) => later.spoken > Some(wait.since),
+    };
+    let (over, open): (Vec<&Wait>, Vec<&Wait>) = health.waits.iter().partition(is_over);
+    if over.is_empty() {
+        return health;
+    }
+    let waits: Vec<Wait> = open.into_iter().cloned().collect();
+    let answered = later.answered.iter().map(|(at, _)| *at).max();
+    let since = later.spoken.max(later.interrupted).max(answered);
+    let (state, status) = match waits.is_empty() {
+        false => (State::Waiting, Status::Stopped),
+        true if later.interrupted == since => (State::Idle, Status::Stopped),
+        true => (State::Running, Status::Running),
+    };
+    let since = waits.first().map(|wait| wait.since).or(since);
+    Health { state, status: Some(status), waits, since, told_by: Teller::Transcript }
 }
 
 fn both(kept: &Kept, registry: &Registry<'_>, now: Moment) -> Health {

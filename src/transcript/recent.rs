@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// How far back the calls of a turn are looked for: one call can hold a whole file.
-const DEEPEST: usize = 2 * 1024 * 1024;
+pub(super) const DEEPEST: usize = 2 * 1024 * 1024;
 
 /// How many subagents are looked at, the one that wrote last first.
 const MOST_AGENTS: usize = 4;
@@ -34,13 +34,13 @@ pub struct ToolCall {
 }
 
 #[derive(Deserialize)]
-struct Block<'a> {
+pub(super) struct Block<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<&'a RawValue>,
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
-    tool_use_id: Option<&'a RawValue>,
+    pub(super) tool_use_id: Option<&'a RawValue>,
     #[serde(borrow)]
     name: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -108,15 +108,10 @@ fn gather(piece: &[u8], is_agent: bool) -> (Recent, bool) {
 }
 
 fn take_answer(message: &Message<'_>, results: &HashSet<String>, recent: &mut Recent) {
-    let blocks: Vec<&RawValue> = parts_of(message).collect();
-    for block in blocks.iter().rev().filter_map(|raw| inner::<Block<'_>>(Some(raw))) {
-        if text(block.kind).as_deref() != Some("tool_use") {
-            continue;
-        }
-        let (Some(name), Some(input)) = (exact(block.name), block.input) else { continue };
-        let has_result = exact(block.id).is_some_and(|id| results.contains(&id));
+    for (id, call) in calls_of(message).into_iter().rev() {
+        let has_result = results.contains(&id);
         let calls = if has_result { &mut recent.done_calls } else { &mut recent.open_calls };
-        calls.push(ToolCall { name, input: input.to_owned() });
+        calls.push(call);
     }
     if recent.last_words.is_none() && !message.is_made_by_the_client() {
         let mut texts = message.parts().into_iter().filter_map(|part| match part {
@@ -125,6 +120,17 @@ fn take_answer(message: &Message<'_>, results: &HashSet<String>, recent: &mut Re
         });
         recent.last_words = texts.next_back();
     }
+}
+
+/// The tool calls of a message with their ids, in its order.
+pub(super) fn calls_of(message: &Message<'_>) -> Vec<(String, ToolCall)> {
+    let blocks = parts_of(message).filter_map(|raw| inner::<Block<'_>>(Some(raw)));
+    let calls = blocks.filter(|block| text(block.kind).as_deref() == Some("tool_use"));
+    let call = |block: Block<'_>| {
+        let call = ToolCall { name: exact(block.name)?, input: block.input?.to_owned() };
+        Some((exact(block.id).unwrap_or_default(), call))
+    };
+    calls.filter_map(call).collect()
 }
 
 #[cfg(test)]
