@@ -149,9 +149,14 @@ impl Trip {
             }
         }
         let is_here = |entry: &Entry| here.as_ref().is_some_and(|p| p.is_same_pane(&entry.place()));
-        if self.queue.open().any(is_here) {
-            self.person.tell("nothing else waits for you");
-            return Ok(());
+        match self.queue.open().find(|entry| is_here(entry)) {
+            // Whoever has left tmux is not there any more.
+            Some(entry) if self.person.client.is_none() => return self.visit(&entry.pane),
+            Some(_) => {
+                self.person.tell("nothing else waits for you");
+                return Ok(());
+            }
+            None => {}
         }
         self.refuse(&nothing_waits(&self.queue))
     }
@@ -204,7 +209,8 @@ impl Trip {
     }
 
     /// Where the person is. Whoever was brought to a wait and has answered it is still at its place
-    /// in the queue; so is somebody without a client, who looks at nothing.
+    /// in the queue; so is somebody without a client, who looks at nothing, and would otherwise be
+    /// brought to the same wait again and again.
     fn here(&self) -> Option<Place> {
         let visits = self.visits();
         let brought = visits.at(self.name());
@@ -212,7 +218,7 @@ impl Trip {
         let is_there = |place: &&Place| match (&self.person.client, pane) {
             (Some(_), Some(pane)) => place.is_same_pane(&bare(pane)),
             (Some(_), None) => false,
-            (None, _) => self.name() == NOBODY,
+            (None, _) => true,
         };
         brought.filter(is_there).cloned().or_else(|| Some(self.place_of(pane?)))
     }
@@ -247,11 +253,14 @@ impl Trip {
         jump::to(pane, &self.person, Some(&remembered.to_string()))
     }
 
-    /// What is remembered where the person is.
+    /// What is remembered where the person is, or was last: a terminal that has left tmux may have
+    /// been on any server.
     fn visits(&self) -> Visits {
-        match &self.person.client {
-            Some(client) => self.remembered_by(&client.socket),
-            None => self.remembered_by(&paths::tmux_socket()),
+        let all = || self.roster.visits.iter().map(|(_, text)| Visits::parse(text));
+        match (&self.person.client, self.person.name()) {
+            (Some(client), _) => self.remembered_by(&client.socket),
+            (None, Some(terminal)) => Visits::newest(all(), terminal).unwrap_or_default(),
+            (None, None) => self.remembered_by(&paths::tmux_socket()),
         }
     }
 

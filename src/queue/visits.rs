@@ -1,7 +1,8 @@
 //! Where each client of a tmux server was brought to, and where it came from. Pure.
 //!
 //! tmux keeps no options of clients, so all of them share one of the server. Written
-//! `visits CLIENT PLACE PLACE,PLACE|...`: where the client is now, then the way back, nearest last.
+//! `visits CLIENT PLACE PLACE,PLACE TURN|...`: where the client is now, then the way back, nearest
+//! last, and how often it was brought somewhere.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -41,6 +42,8 @@ struct Visit {
     at: Option<Place>,
     /// Nearest last.
     before: Vec<Place>,
+    /// Of what several servers remember of a client, the highest is the newest.
+    turn: u64,
 }
 
 impl Visits {
@@ -48,6 +51,11 @@ impl Visits {
     pub fn parse(text: &str) -> Self {
         let records = text.strip_prefix(VISITS_MARK).unwrap_or_default().split('|');
         Self(records.filter_map(Visit::parse).collect())
+    }
+
+    /// Of what several servers remember, what is newest about a client.
+    pub fn newest(all: impl Iterator<Item = Self>, client: &str) -> Option<Self> {
+        all.max_by_key(|visits| visits.of(client).map(|visit| visit.turn))
     }
 
     /// Where a client was brought to last, if anywhere.
@@ -69,6 +77,7 @@ impl Visits {
             visit.before.drain(..forgotten);
         }
         visit.at = Some(to);
+        visit.turn += 1;
     }
 
     /// A client goes back to a place, and all that came after it is forgotten.
@@ -78,6 +87,7 @@ impl Visits {
             visit.before.truncate(at);
         }
         visit.at = Some(to.clone());
+        visit.turn += 1;
     }
 
     /// Takes over what another server remembers of a client.
@@ -125,7 +135,8 @@ impl Visit {
         let client = String::from_utf8(decoded(words.next()?)?).ok()?;
         let at = Place::parse(words.next()?);
         let before = words.next()?.split(',').filter_map(Place::parse).collect();
-        Some(Self { client, at, before })
+        let turn = words.next()?.parse().ok()?;
+        Some(Self { client, at, before, turn })
     }
 }
 
@@ -134,7 +145,7 @@ impl fmt::Display for Visit {
         let at = self.at.as_ref().map_or_else(|| NOTHING.to_owned(), Place::to_string);
         let before: Vec<String> = self.before.iter().map(Place::to_string).collect();
         let before = if before.is_empty() { NOTHING.to_owned() } else { before.join(",") };
-        write!(f, "{} {at} {before}", encoded(self.client.as_bytes()))
+        write!(f, "{} {at} {before} {}", encoded(self.client.as_bytes()), self.turn)
     }
 }
 
@@ -273,11 +284,35 @@ mod tests {
     }
 
     #[test]
+    fn of_two_servers_the_one_a_client_was_brought_to_last_knows_where_it_is() {
+        let (mut first, mut second) = (Visits::default(), Visits::default());
+        first.go("a", None, place(1));
+        second.take_over("a", &first);
+        second.go("a", Some(place(1)), place(2));
+        let at = |servers: [&Visits; 2]| {
+            Visits::newest(servers.into_iter().cloned(), "a").unwrap().at("a").cloned()
+        };
+        assert_eq!(at([&second, &first]), Some(place(2)));
+        first.take_over("a", &second);
+        first.go_back("a", &place(1));
+        assert_eq!(at([&first, &second]), Some(place(1)));
+        assert_eq!(Visits::newest(std::iter::empty(), "a"), None);
+    }
+
+    #[test]
     fn nonsense_is_forgotten() {
-        for text in ["", "visits ", "visits x", "odd", "visits a b", "visits =zz - -|=4 - -"] {
+        for text in [
+            "",
+            "visits ",
+            "visits x",
+            "odd",
+            "visits a b",
+            "visits a - -",
+            "visits =zz - - 1|=4 - - 1",
+        ] {
             assert_eq!(Visits::parse(text), Visits::default(), "{text:?}");
         }
-        assert_eq!(Visits::parse("visits a - -|b").0.len(), 1);
+        assert_eq!(Visits::parse("visits a - - 1|b").0.len(), 1);
     }
 
     proptest! {

@@ -383,6 +383,39 @@ fn without_a_client_the_panes_are_put_in_front_one_after_the_other() {
 }
 
 #[test]
+fn a_plain_terminal_becomes_a_client_and_goes_on_where_it_was() {
+    let world = World::new();
+    let far = Server::start(&world, "far");
+    let sessions: Vec<Session> =
+        (1..=2).map(|number| Session::open(&world, &far, &far.window("far"), number)).collect();
+    for session in &sessions {
+        session.ask(&world, "make");
+    }
+    let terminal = world.attach();
+    let mut shell = "env -u TMUX -u TMUX_PANE".to_owned();
+    for (name, value) in world.cld(&[]).get_envs().filter_map(|(name, value)| Some((name, value?)))
+    {
+        if name.to_str().is_some_and(|name| !name.starts_with("TMUX") || name == "TMUX_TMPDIR") {
+            shell.push_str(&format!(" {}='{}'", name.to_str().unwrap(), value.to_str().unwrap()));
+        }
+    }
+    terminal.tmux(&["new-window", &format!("{shell} TERM=screen-256color PS1=ready: sh")]);
+    let visit = |session: &Session| {
+        poll_until("the shell is there", || terminal.screen().trim_end().ends_with("ready:"));
+        terminal.press(&["-l", concat!(env!("CARGO_BIN_EXE_cld"), " next")]);
+        terminal.press(&["Enter"]);
+        poll_until("the pane is shown", || far.shown() == session.pane);
+        terminal.press(&["C-b", "d"]);
+        poll_until("it is left", || far.shown().is_empty());
+    };
+    for number in [0, 1, 0, 1] {
+        visit(&sessions[number]);
+    }
+    sessions[0].ran(&world, "make");
+    visit(&sessions[1]);
+}
+
+#[test]
 fn next_takes_two_tmux_processes() {
     let world = World::new();
     asking(&world, 1..=5);
