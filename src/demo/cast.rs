@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::clock;
+use crate::session::Moment;
+
 /// A simulated session.
 #[derive(Debug)]
 pub(super) struct Role {
@@ -104,8 +107,8 @@ impl Role {
         event.to_string()
     }
 
-    /// The lines of its transcript.
-    pub(super) fn transcript(&self, home: &str) -> String {
+    /// The lines of its transcript, said at that moment.
+    pub(super) fn transcript(&self, home: &str, said: Moment) -> String {
         let record = |kind: &str, text: &str| {
             json!({
                 "type": kind,
@@ -114,7 +117,7 @@ impl Role {
                 "sessionId": self.id,
                 "entrypoint": "cli",
                 "isSidechain": false,
-                "timestamp": "2026-01-01T09:00:00.000Z",
+                "timestamp": clock::utc(said),
             })
         };
         let title =

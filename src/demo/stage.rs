@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::paths;
+use crate::session::Moment;
 use crate::text::one_line;
+use crate::{clock, paths};
 
 use super::cast::{self, ENDED, OPEN, Role};
 
@@ -25,6 +26,9 @@ const END: &str = include_str!("end");
 const BASHRC: &str = include_str!("bashrc");
 /// What is found as `claude`.
 const CLAUDE: &str = "#!/bin/sh\nexec cld demo --play claude \"$@\"\n";
+
+/// How long ago the sessions were talked to, in microseconds: three days.
+const AGE_MICROS: u64 = 3 * 24 * 60 * 60 * 1_000_000;
 
 /// How often the files are removed, until nobody writes any more.
 const LAST_WORDS: usize = 10;
@@ -81,7 +85,8 @@ impl Stage {
         let transcript = cast::transcript(home, role);
         fs::create_dir_all(Path::new(home).join(role.name))?;
         fs::create_dir_all(Path::new(&transcript).parent().unwrap_or(Path::new(home)))?;
-        Ok(fs::write(&transcript, role.transcript(home))?)
+        let days_ago = Moment::from_micros(clock::now().micros().saturating_sub(AGE_MICROS));
+        Ok(fs::write(&transcript, role.transcript(home, days_ago))?)
     }
 
     fn start_server(&self) -> Result<()> {

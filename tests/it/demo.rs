@@ -94,6 +94,25 @@ fn a_newcomer_sees_a_tab_turn_red_presses_the_key_answers_and_resumes_an_ended_s
 }
 
 #[test]
+fn a_terminal_of_80_columns_has_room_for_every_tab() {
+    let world = World::new();
+    let shell = begin(&world);
+    world.tmux(&["resize-window", "-t", &shell.pane, "-x", "80", "-y", "24"]);
+    shell.wait_for("This is cld, without Claude Code");
+    shell.wait_until("all tabs, two that wait, and the key", |screen| {
+        let line = screen.trim_end().lines().last().unwrap_or_default();
+        ["1 start", "2 api", "3 web (⏸)", "4 docs (⏸)", "Alt+n: who waits", "⏸2 ▶1"]
+            .iter()
+            .all(|part| line.contains(part))
+    });
+    shell.type_text("clear; cld ls --all");
+    shell.keys(&["Enter"]);
+    shell.wait_until("the one that has ended", |screen| {
+        screen.lines().any(|line| line.contains("dddd0000") && line.contains(" 3d "))
+    });
+}
+
+#[test]
 fn leaving_or_killing_it_leaves_nothing_behind() {
     for way in ["detach", "kill", "close"] {
         let world = World::new();
