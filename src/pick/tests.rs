@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::input::{Command, Input, Motion};
-use super::model::{Mode, Model};
+use super::model::{Mode, Model, Search};
 use super::palette::{Depth, Palette};
 use super::row::{Group, Row};
 use super::samples::{Sample, row};
@@ -338,6 +338,19 @@ fn a_slash_turns_the_filter_into_a_search_and_escape_turns_it_back() {
     assert_eq!((model.mode == Mode::Filter, model.text.as_str()), (false, "login"));
     press(&mut model, [Input::DeleteAll, Input::Backspace]);
     assert_eq!(model.mode, Mode::Filter);
+}
+
+#[test]
+fn whoever_presses_enter_before_anything_is_there_is_told() {
+    let mut model = model();
+    type_in(&mut model, "/panicked");
+    model.mode = Mode::Search(Search::Running(7));
+    assert_eq!(press(&mut model, [Input::Enter]), None);
+    assert!(frame(&model, SCREEN)[23].starts_with("nothing was found yet"));
+    press(&mut model, [Input::Escape]);
+    type_in(&mut model, "nothing is called like this");
+    assert_eq!(press(&mut model, [Input::Enter]), None);
+    assert!(frame(&model, SCREEN)[23].starts_with("there is nothing to go to"));
 }
 
 #[test]

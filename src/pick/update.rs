@@ -68,7 +68,7 @@ fn act(model: &mut Model, input: Input, now: u64) -> Option<Effect> {
         },
         Input::Pasted(text) => type_text(model, &text),
         Input::Command(command) => return obey(model, command, None),
-        Input::Enter => return model.selected().map(|row| Effect::Go(row.key.clone())),
+        Input::Enter => return enter(model),
         Input::Escape if model.mode != Mode::Filter => leave_search(model),
         Input::Escape | Input::Interrupt => return Some(Effect::Leave),
         Input::Move(motion) => go(model, motion),
@@ -100,6 +100,18 @@ fn command(model: &Model, letter: char) -> Option<Command> {
         command if !is_search && model.text.is_empty() => Some(command),
         _ => None,
     }
+}
+
+fn enter(model: &mut Model) -> Option<Effect> {
+    let chosen = model.selected().map(|row| row.key.clone());
+    if chosen.is_none() {
+        let why = match model.mode {
+            Mode::Search(Search::Running(_)) => "nothing was found yet",
+            Mode::Search(Search::Done) | Mode::Filter => "there is nothing to go to",
+        };
+        why.clone_into(&mut model.message);
+    }
+    chosen.map(Effect::Go)
 }
 
 fn leave_search(model: &mut Model) {

@@ -261,7 +261,8 @@ fn a_slash_searches_what_was_said_and_enter_goes_to_where() {
     picker.wait("all are back", |screen| screen.contains("3/3"));
     let _terminal = world.attach();
     picker.keys(&["-l", "/\"answer to\""]);
-    picker.wait_for_choice("fix the login");
+    // The same session was the first one before.
+    picker.wait("it is found", |screen| titles(screen) == ["found 1", "fix the login"]);
     picker.keys(&["Enter"]);
     picker.wait_for_exit(0);
     assert_eq!(world.tmux(&["list-clients", "-F", "#{pane_id}"]), open.pane);

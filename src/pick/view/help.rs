@@ -12,7 +12,7 @@ const ROWS: [(&str, &str); 15] = [
     ("type", "filter by title, directory, branch or id"),
     ("Enter, double click", "to its pane, or back into a past session"),
     ("s, Alt+s", "snooze: not before 20 minutes have passed"),
-    ("x, Alt+x", "skip: behind all others that wait"),
+    ("x, Alt+x", "skip: not before it waits for something new"),
     ("f, Alt+f", "fork: go on in a copy, asks first"),
     ("y, Alt+y", "copy the id"),
     ("/", "search all that was said in any session"),
