@@ -77,6 +77,62 @@ fn a_finished_turn_shows_the_end_of_the_last_message() {
 }
 
 #[test]
+fn a_question_shows_its_options_and_what_they_mean() {
+    let world = World::new();
+    let session = Session::new(&world, 1);
+    let options = json!([{"label": "A", "description": "the first"}, {"label": "B"}]);
+    let input = json!({"questions": [{"question": "Which?", "options": options}]});
+    let call = json!({"type": "tool_use", "id": "t1", "name": "AskUserQuestion", "input": input});
+    transcript(&world, &json!([call]));
+    permission(&session, &world, "AskUserQuestion", &input);
+    assert_eq!(below(&world), ["Which?", "• A: the first", "• B"]);
+}
+
+#[test]
+fn a_plan_shows_its_beginning() {
+    let world = World::new();
+    let session = Session::new(&world, 1);
+    let plan: String = (1..=40).map(|step| format!("{step}. do it\n")).collect();
+    let call =
+        json!({"type": "tool_use", "id": "t1", "name": "ExitPlanMode", "input": {"plan": plan}});
+    transcript(&world, &json!([call]));
+    permission(&session, &world, "ExitPlanMode", &json!({"plan": plan}));
+    let shown = below(&world);
+    assert_eq!(shown[..2], ["1. do it", "2. do it"]);
+    assert_eq!(shown.last().unwrap(), "… 16 more lines");
+}
+
+#[test]
+fn an_error_shows_its_text() {
+    let world = World::new();
+    let session = Session::new(&world, 1);
+    let text = "API Error: 529 overloaded";
+    transcript(&world, &json!([{"type": "text", "text": "I begin."}]));
+    let failure = json!({"error": "server_error", "last_assistant_message": text});
+    session.hook(&world, "StopFailure", &failure);
+    assert_eq!(below(&world), ["server_error: API Error: 529 overloaded"]);
+}
+
+#[test]
+fn the_call_of_a_subagent_is_found_in_its_own_transcript() {
+    let world = World::new();
+    let session = Session::new(&world, 1);
+    let main = transcript(&world, &json!([{"type": "text", "text": "I send somebody."}]));
+    let input = json!({"command": "make deploy", "description": "to the test system"});
+    let call = json!({"type": "tool_use", "id": "t9", "name": "Bash", "input": input});
+    let record = json!({
+        "type": "assistant", "isSidechain": true, "sessionId": "s",
+        "message": {"role": "assistant", "content": [call]},
+    });
+    let folder = main.with_extension("").join("subagents");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("agent-a1.jsonl"), format!("{record}\n")).unwrap();
+    let asks = json!({"agent_id": "a1", "tool_name": "Bash", "tool_input": input});
+    session.hook(&world, "PermissionRequest", &asks);
+    assert_eq!(below(&world), ["Bash: make deploy", "to the test system"]);
+}
+
+#[test]
 fn the_screen_is_the_last_resort() {
     let world = World::new();
     let server = Server::of(&world);
