@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::events::{bash, prompt, start};
+use crate::events::{bash, prompt, start, stop};
+use crate::tabs::Tabs;
 use crate::world::{World, has_hidden_environment, poll_until, tmux_program};
 
 /// A client on a pseudo-terminal made by `script`, whose output is counted.
@@ -112,13 +113,41 @@ fn one_event_is_one_redraw() {
     world.tmux(&["set-option", "-g", "status-interval", "0"]);
     world.tmux(&["set-option", "-g", "status-right", ""]);
     let client = CountedClient::attach(&world);
-    let before = client.settled();
-    world.tmux(&["set-option", "-p", "-t", &world.pane, "@one", "1"]);
-    let one = client.settled() - before;
-    let before = client.settled();
-    world.hook(&start("startup"));
-    let event = client.settled() - before;
-    assert!(one > 0 && event <= one + one / 2, "one option drew {one} bytes, one event {event}");
+    check_redraws(&world, &client, &[start("startup")]);
+}
+
+#[test]
+fn one_event_is_one_redraw_with_everything_on() {
+    let world = World::with_tabs();
+    world.tmux(&["set-option", "-g", "status-interval", "0"]);
+    world.tmux(&["set-option", "-g", "pane-border-status", "top"]);
+    let client = CountedClient::attach(&world);
+    // A window that nobody looks at, so that a wait has something to show everywhere.
+    world.tmux(&["new-window", "sleep 1000"]);
+    let events = [
+        start("startup"),
+        prompt("go"),
+        bash("PermissionRequest", "make"),
+        bash("PostToolUse", "make"),
+        stop("done"),
+    ];
+    check_redraws(&world, &client, &events);
+}
+
+#[track_caller]
+fn check_redraws(world: &World, client: &CountedClient, events: &[serde_json::Value]) {
+    for event in events {
+        let before = client.settled();
+        world.tmux(&["set-option", "-p", "-t", &world.pane, "@one", "1"]);
+        let one = client.settled() - before;
+        let before = client.settled();
+        world.hook(event);
+        let drawn = client.settled() - before;
+        assert!(
+            one > 0 && drawn <= one + one / 2,
+            "one option drew {one} bytes, {event} drew {drawn}"
+        );
+    }
 }
 
 #[test]
