@@ -224,10 +224,25 @@ fn another_pane_a_click_or_the_terminal_in_front_is_no_look() {
 #[test]
 fn the_end_of_a_session_is_white() {
     let world = World::with_tabs();
-    let pane = world.window("main");
-    red(&world, &pane, 1);
-    world.hook_in(&pane, &of(1, event("SessionEnd", &json!({"reason": "other"}))));
-    assert_eq!(world.tab(&pane), WHITE);
+    let terminal = world.attach();
+    let (red_one, blue_one) = (world.window("main"), world.window("main"));
+    red(&world, &red_one, 1);
+    for payload in [start("startup"), prompt("go")] {
+        world.hook_in(&blue_one, &of(2, payload));
+    }
+    for (pane, session) in [(&red_one, 1), (&blue_one, 2)] {
+        world.hook_in(pane, &of(session, event("SessionEnd", &json!({"reason": "other"}))));
+        assert_eq!(world.tab(pane), WHITE, "{}", terminal.screen());
+    }
+    // Nothing is left to be dismissed, and the next session begins as the first one did.
+    terminal.press(&["C-b", "1"]);
+    poll_until("the first one is shown", || {
+        world.tmux(&["display-message", "-p", "-t", "main:", "#{pane_id}"]) == red_one
+    });
+    assert_eq!(world.tab(&red_one), WHITE);
+    world.hook_in(&red_one, &of(3, start("startup")));
+    world.hook_in(&red_one, &of(3, prompt("go")));
+    assert_eq!(world.tab(&red_one), BLUE);
 }
 
 #[test]

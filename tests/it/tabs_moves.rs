@@ -129,6 +129,32 @@ fn a_pane_whose_program_ends_while_red_leaves_nothing_behind() {
 }
 
 #[test]
+fn without_the_red_pane_a_window_shows_what_the_others_do() {
+    if !has_hidden_environment() {
+        return; // Before 3.2 tmux can do a part of this only.
+    }
+    let world = World::with_tabs();
+    let terminal = world.attach();
+    let (runs, target) = (world.window("main"), world.window("main"));
+    for payload in [start("startup"), prompt("go")] {
+        world.hook_in(&runs, &of(1, payload));
+    }
+    // Killed, or moved to a window of a session that only runs, while it is the active pane or not.
+    for flags in [&["-d"][..], &[]] {
+        let split = ["split-window", "-P", "-F", "#{pane_id}", "-t", &runs];
+        let asks = world.tmux(&[&split, flags, &["sleep 1000"]].concat());
+        red(&world, &asks, 2);
+        assert_eq!(world.tab(&runs), RED);
+        world.tmux(&["kill-pane", "-t", &asks]);
+        world.expect_tab(&runs, BLUE, &terminal);
+        let asks = world.tmux(&[&split, flags, &["sleep 1000"]].concat());
+        red(&world, &asks, 2);
+        world.tmux(&["join-pane", "-d", "-s", &asks, "-t", &target]);
+        world.expect_tab(&runs, BLUE, &terminal);
+    }
+}
+
+#[test]
 fn a_pane_that_moves_takes_its_colour_along() {
     if !has_hidden_environment() {
         return; // Before 3.2 tmux can do a part of this only.
