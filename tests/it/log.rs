@@ -3,12 +3,15 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use crate::config::configured;
 use crate::events::{SESSION, bash, prompt, start, stop};
 use crate::world::{World, run};
 
 #[test]
 fn the_journal_tells_each_change_of_state_once() {
     let world = World::new();
+    // Notifications are written down when they come, before or after the next event.
+    configured(&world, "[notify]\nchannels = []\n");
     world.hook(&start("startup"));
     world.hook(&prompt("go"));
     for _ in 0..5 {
