@@ -27,9 +27,13 @@ const ALIAS: &str = "command-alias[990]";
 
 /// Since 3.4 a client whose terminal is not in front does not look, and one that is a program does
 /// not either. Before, a window is looked at when it is the current one of any client.
+///
+/// The loop also visits clients that have only just connected. Those have no name, and 3.4 to 3.6
+/// crash when asked for it; so it is asked only of clients that are in a session, which have one.
 const IS_SEEN: &str = "#{?#{m/r:^(3[.][4-9]|next|[4-9]),#{version}},\
-    #{m:*y*,#{L:#{?#{&&:#{m:*focused*,#{client_flags}},#{&&:#{==:#{client_control_mode},0},\
-    #{m:*#,#{client_name}#,*,#,#{window_active_clients_list}#,}}},y,}}},\
+    #{m:*y*,#{L:#{?#{client_session},\
+    #{?#{&&:#{m:*focused*,#{client_flags}},#{&&:#{==:#{client_control_mode},0},\
+    #{m:*#,#{client_name}#,*,#,#{window_active_clients_list}#,}}},y,},}}},\
     #{?#{window_active_clients},1,0}}";
 
 /// The formats as the server is to know them.

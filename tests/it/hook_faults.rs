@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -56,7 +57,7 @@ fn with_the_pane_number_of_another_server() {
 #[test]
 fn with_a_server_that_is_gone() {
     let world = World::new();
-    let is_there = || std::os::unix::net::UnixStream::connect(world.socket()).is_ok();
+    let is_there = || UnixStream::connect(world.socket()).is_ok();
     world.tmux(&["kill-server"]);
     poll_until("the server is gone", || !is_there());
     world.hook(&start("startup"));
@@ -68,9 +69,7 @@ fn with_a_server_that_was_restarted_and_counts_its_panes_anew() {
     let world = World::new();
     world.hook(&start("startup"));
     world.tmux(&["kill-server"]);
-    poll_until("the server is gone", || {
-        std::os::unix::net::UnixStream::connect(world.socket()).is_err()
-    });
+    poll_until("the server is gone", || UnixStream::connect(world.socket()).is_err());
     world.tmux(&["new-session", "-d", "-s", "other", "sleep 1000"]);
     assert_eq!(world.tmux(&["display-message", "-p", "#{pane_id}"]), world.pane, "the same number");
     // A Claude that outlived its terminal still speaks of the old server.
@@ -115,6 +114,22 @@ fn is_called(hook: u32, socket: &Path) -> bool {
 
 fn signal(name: &str, world: &World) {
     assert!(Command::new("kill").args([name, world.server_pid()]).status().unwrap().success());
+}
+
+/// Since 3.4 formats can look at every client, also at one that has not said its name yet: a server
+/// that is asked for it ends, and every session with it.
+#[test]
+fn with_a_client_that_has_only_just_connected() {
+    let world = World::new();
+    let _nameless = UnixStream::connect(world.socket()).unwrap();
+    for payload in [start("startup"), prompt("go"), bash("PermissionRequest", "make")] {
+        world.hook(&payload);
+    }
+    assert_eq!((world.window_state(), world.meta("status")), ("waiting".into(), "stopped".into()));
+    for command in [&["ls"][..], &["queue"], &["next"], &["notify", &world.pane]] {
+        run(world.cld(command), b"");
+        assert_eq!(world.tmux(&["display-message", "-p", "#{pid}"]), world.server_pid());
+    }
 }
 
 #[test]
