@@ -168,7 +168,7 @@ pub struct Request {
     deadline: Instant,
     longest_answer: u64,
     tells_end: bool,
-    /// Whether the client may be left to end by itself.
+    /// Whether the client may be left to end by itself when it has said everything.
     may_be_left: bool,
 }
 
@@ -295,10 +295,8 @@ impl Request {
     fn read(mut self, take: impl FnMut(&[u8]) -> ControlFlow<()>) -> Ended {
         match self.read_until_closed(take) {
             Ok(ControlFlow::Break(())) => {
-                match self.may_be_left {
-                    true => ENDING.lock().unwrap_or_else(PoisonError::into_inner).push(self.child),
-                    false => _ = self.child.wait(),
-                }
+                let mut ending = ENDING.lock().unwrap_or_else(PoisonError::into_inner);
+                ending.push(self.child);
                 return Ended::Done;
             }
             Ok(ControlFlow::Continue(())) => {}
@@ -328,7 +326,7 @@ impl Request {
                 Ok(0) => return Ok(ControlFlow::Continue(())),
                 Ok(length) if taken <= self.longest_answer => {
                     taken += length as u64;
-                    if take(&piece[..length]).is_break() {
+                    if take(&piece[..length]).is_break() && self.may_be_left {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
