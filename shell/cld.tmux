@@ -27,6 +27,7 @@ set-hook -gu window-layout-changed[990]
 set -gu @cld-look
 set -gu @cld-layout
 set -su command-alias[990]
+set -su command-alias[991]
 set -gu @cld-off
 
 # Takes the segments out of the formats. A window or session may have a format of its own, which hides
@@ -71,7 +72,8 @@ set-hook -g client-session-changed[990] "if -F '#{&&:#{session_attached},#{==:#{
 %else
 
 # Shows at a window what its panes do now, and gives the window its own look back when none of them
-# has a session. The word that stands for it is needed only while the hooks are set.
+# has a session. The word that stands for it is needed only while the hooks are set; tmux 3.2 reads
+# what stands in braces only when a hook runs, and needs it then.
 set -g @cld-look "\
 set -wF @claude-state '#{?#{P:#{@meta.claude.session_id}},#{E:@cld-state},}' ;\
 set -wF window-status-style '#{E:@cld-style}' ;\
@@ -94,7 +96,7 @@ set-hook -g window-layout-changed[990] "if -F '#{==:#{window_id},#{hook_window}}
  run-shell -C 'set-hook -R -t #{hook_window} @cld-layout' }"
 set -g @cld-layout "if -F '#{@claude-state}' 'set-hook -R @cld-look'"
 
-set -su command-alias[991]
+if -F '#{?#{m:3.2*,#{version}},0,1}' 'set -su command-alias[991]'
 
 %endif
 
