@@ -25,7 +25,6 @@ set-hook -gu session-window-changed[990]
 set-hook -gu client-session-changed[990]
 set-hook -gu window-layout-changed[990]
 set -gu @cld-look
-set -gu @cld-layout
 set -su command-alias[990]
 set -su command-alias[991]
 set -gu @cld-off
@@ -90,11 +89,10 @@ set-hook -g session-window-changed[990] "if -F '#{&&:#{session_attached},#{==:#{
 set-hook -g client-session-changed[990] "if -F '#{&&:#{session_attached},#{==:#{@claude-state},waiting}}' { set -wU @claude-attn ; cld-look }"
 
 # A pane was killed or moved. When it was the active one, tmux names the window but runs the hook
-# for another.
+# for another. The window may be gone with its last pane; tmux 3.2 crashes on a hook for such a one.
 set-hook -g window-layout-changed[990] "if -F '#{==:#{window_id},#{hook_window}}' {\
  if -F '#{&&:#{@claude-state},#{!=:#{@claude-state},#{?#{P:#{@meta.claude.session_id}},#{E:@cld-state},}}}' { cld-look } } {\
- run-shell -C 'set-hook -R -t #{hook_window} @cld-layout' }"
-set -g @cld-layout "if -F '#{@claude-state}' 'set-hook -R @cld-look'"
+ run-shell -C \"if -F -t #{hook_window} '##{@claude-state}' 'set-hook -R -t #{hook_window} @cld-look'\" }"
 
 if -F '#{?#{m:3.2*,#{version}},0,1}' 'set -su command-alias[991]'
 
