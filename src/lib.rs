@@ -41,12 +41,12 @@ pub mod roster;
 pub mod ls;
 pub mod show;
 
-// `cld resume` and `cld restore`, from an id to Claude Code in the right directory.
 // What a session asks, in full.
 pub mod context;
 
 // `cld queue` and the commands that go through it.
 pub mod queue;
+
 // `cld search`, from words to the sessions that hold them.
 pub mod search;
 
@@ -57,7 +57,7 @@ pub mod send;
 pub mod wait;
 pub mod watch;
 
-// `cld resume`, from an id to Claude Code in the right directory.
+// `cld resume` and `cld restore`, from an id to Claude Code in the right directory.
 pub mod jump;
 pub mod restore;
 pub mod resume;
@@ -72,11 +72,10 @@ pub mod setup;
 // `cld notify`, from a wait that nobody sees to the channels that tell of it.
 pub mod notify;
 
-// `cld log` and `cld stats`, from the journal to the terminal.
 // `cld hub`, from requests and events to sessions and streams.
 pub mod hub;
 
-// `cld log`, from the journal to the terminal.
+// `cld log` and `cld stats`, from the journal to the terminal.
 pub mod log;
 pub mod stats;
 
