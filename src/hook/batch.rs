@@ -85,7 +85,10 @@ pub(super) fn batch(
             registers.set_if_newest(&mut script.batch, "prompt", &prompt.to_string());
         }
     }
-    script.batch.tell_end(&registers.pane);
+    // The others are rare, and may be as long as tmux takes them.
+    if plan == Plan::Usual {
+        script.batch.tell_end(&registers.pane);
+    }
     script.batch
 }
 
