@@ -146,7 +146,9 @@ pub(super) fn remove(text: &str, document: &Document, container: &Value, index: 
     if let (1, Some(Before::Was(blanks))) = (items.len(), only_item(text, container)) {
         edits.replace(end..container.end - 1, blanks);
     }
-    let mut start = item.start() - before.len();
+    // Blanks at the end of a comment are its own.
+    let comment = document.comments.iter().rfind(|comment| comment.end <= item.start());
+    let mut start = (item.start() - before.len()).max(comment.map_or(0, |comment| comment.end));
     let ends_a_comment = |comment: &super::scan::Comment| {
         comment.to_end_of_line && comment.end == start && !text[end..].starts_with(['\n', '\r'])
     };
