@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::living::{Claude, config_dir};
 use crate::picking::{Open, Picker, command, line, titles, wait};
 use crate::stage::{Stage, check_exit, id, plant, prompt, reply};
-use crate::world::{World, poll_until, tmux_program};
+use crate::world::{World, poll_until, tmux_program, tmux_version};
 
 /// A past session in a directory of its own, the higher the number the newer.
 fn plant_past(world: &World, number: u32, title: &str) {
@@ -564,9 +564,7 @@ fn without_colours_only_bold_faint_and_reversed_text_is_used() {
 
 /// Since 3.3 a binding can tell a popup which client it belongs to.
 pub(crate) fn has_popups() -> bool {
-    let version = Command::new(tmux_program()).arg("-V").output().unwrap();
-    let version = String::from_utf8(version.stdout).unwrap();
-    !["3.0", "3.1", "3.2"].iter().any(|old| version.starts_with(&format!("tmux {old}")))
+    tmux_version() >= (3, 3)
 }
 
 /// The binding that the help shows, made in the world's server, and a client to press it in. What

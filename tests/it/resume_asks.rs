@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::events::start;
 use crate::stage::{Stage, git, id, plant, prompt, reply, worktree_state};
-use crate::world::{World, poll_until};
+use crate::world::{World, keeps_sizes, poll_until};
 
 /// A pane in which a command of cld runs, usually `cld resume`.
 struct Asked<'a> {
@@ -222,6 +222,9 @@ fn a_pane_that_names_another_directory_is_reported() {
 
 #[test]
 fn one_of_several_directories_is_chosen_by_its_number() {
+    if !keeps_sizes() {
+        return; // The rows would not fit into their lines.
+    }
     let world = world();
     let dirs = ["my_proj", "my-proj"].map(|name| world.dir(name));
     plant(&world.home().join(".claude"), &dirs[0], &id(1), &[silent()]);

@@ -2,7 +2,7 @@
 
 use crate::events::{prompt, start, stop};
 use crate::tabs::{BLUE, RED, Tabs, WHITE, of, red};
-use crate::world::{World, has_hidden_environment, poll_until, tmux_program};
+use crate::world::{World, has_hidden_environment, poll_until, tmux_program, tmux_version};
 
 #[test]
 fn nobody_looks_at_a_detached_session() {
@@ -58,6 +58,9 @@ fn a_grouped_session_looks_with_its_own_current_window() {
 
 #[test]
 fn a_client_in_control_mode_switches_like_any_other() {
+    if tmux_version() < (3, 1) {
+        return; // Such a client has no hooks there.
+    }
     let world = World::with_tabs();
     let pane = world.window("main");
     let mut control = std::process::Command::new(tmux_program());
@@ -98,11 +101,10 @@ fn a_window_takes_its_colour_to_another_session_and_number() {
 
 #[test]
 fn a_pane_killed_while_red_leaves_nothing_behind() {
-    if !has_hidden_environment() {
-        return; // Before 3.2 tmux can do a part of this only.
+    if tmux_version() < (3, 3) {
+        return; // Before 3.3 the window is only put right with the next event or look.
     }
     let world = World::with_tabs();
-    let terminal = world.attach();
     let pane = world.window("main");
     let shell =
         world.tmux(&["split-window", "-d", "-P", "-F", "#{pane_id}", "-t", &pane, "sleep 1000"]);
@@ -110,7 +112,6 @@ fn a_pane_killed_while_red_leaves_nothing_behind() {
     red(&world, &pane, 1);
     world.tmux(&["kill-pane", "-t", &pane]);
     poll_until("nothing of ours is left", || world.window_options(&shell) == before);
-    assert_eq!(world.tab(&shell), world.tab(&world.pane), "{}", terminal.screen());
 }
 
 #[test]

@@ -30,11 +30,22 @@ pub(crate) fn tmux_program() -> PathBuf {
 /// Since 3.2 tmux tells its name to the processes it starts, and has an environment that only its
 /// own commands see.
 pub(crate) fn has_hidden_environment() -> bool {
-    static ANSWER: OnceLock<bool> = OnceLock::new();
+    tmux_version() >= (3, 2)
+}
+
+/// Whether a window that nobody looks at has the size it was given.
+pub(crate) fn keeps_sizes() -> bool {
+    ![(3, 0), (3, 2)].contains(&tmux_version())
+}
+
+/// What has no number is newer than all that have one.
+pub(crate) fn tmux_version() -> (u32, u32) {
+    static ANSWER: OnceLock<(u32, u32)> = OnceLock::new();
     *ANSWER.get_or_init(|| {
         let output = Command::new(tmux_program()).arg("-V").output().unwrap();
         let version = String::from_utf8(output.stdout).unwrap();
-        !["tmux 3.0", "tmux 3.1"].iter().any(|old| version.starts_with(old))
+        let number = cld::tmux::version_number(version.trim_start_matches("tmux ").trim());
+        number.unwrap_or((u32::MAX, 0))
     })
 }
 
@@ -196,7 +207,9 @@ impl World {
     }
 
     pub(crate) fn option(&self, name: &str) -> String {
-        self.tmux(&["show-options", "-pqv", "-t", &self.pane, name])
+        let value = self.tmux(&["show-options", "-pqv", "-t", &self.pane, name]);
+        // What looks like a variable is printed with a backslash there.
+        if tmux_version() == (3, 4) { value.replace("\\$", "$") } else { value }
     }
 
     pub(crate) fn meta(&self, name: &str) -> String {
