@@ -7,7 +7,9 @@ use serde_json::json;
 use crate::events::{bash, event, prompt, start, stop};
 use crate::pick::has_popups;
 use crate::tabs::{Tabs, of, red};
-use crate::world::{Terminal, World, has_hidden_environment, poll_until, tmux_program};
+use crate::world::{
+    Terminal, World, has_hidden_environment, poll_until, tmux_program, tmux_version,
+};
 
 /// Everything of a server that a person can have configured.
 fn configuration(world: &World) -> String {
@@ -199,7 +201,10 @@ fn keys_go_to_what_waits_and_are_given_back() {
     }
     let world = World::new();
     // One that does something else already, and one that is free.
-    world.tmux(&["bind-key", "N", "display-message", "it's \"mine\" $HOME; #{pid}"]);
+    // Only 3.4 adds a backslash to a variable whenever it prints one.
+    let variable = if tmux_version() == (3, 4) { "" } else { "$HOME" };
+    let mine = format!("it's \"mine\" {variable}; #{{pid}}");
+    world.tmux(&["bind-key", "N", "display-message", &mine]);
     let before = configuration(&world);
     world.tmux(&["set-option", "-g", "@cld-key-next", "N"]);
     world.tmux(&["set-option", "-g", "@cld-key-back", "M-b"]);
