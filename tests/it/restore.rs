@@ -8,7 +8,6 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 use crate::events::event;
-use crate::generated::write_program;
 use crate::living::config_dir;
 use crate::stage::{Stage, check_exit, id, plant, prompt};
 use crate::world::{World, assert_silent, poll_until, run, tmux_program};
@@ -273,12 +272,10 @@ fn tmux_resurrect_is_told_to_resume_what_is_open() {
     let mut command = Command::new(script);
     let place = format!("{},{},0", world.socket().display(), world.server_pid());
     // The tmux of the server, not another one that the machine has.
+    let tmux = which::which(tmux_program()).unwrap();
     let bin = world.path("bin");
     fs::create_dir_all(&bin).unwrap();
-    write_program(
-        &bin.join("tmux"),
-        &format!("#!/bin/sh\nexec {} \"$@\"\n", tmux_program().display()),
-    );
+    std::os::unix::fs::symlink(tmux, bin.join("tmux")).unwrap();
     command.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
     assert!(command.arg(&file).env("TMUX", place).status().unwrap().success());
     let resumes = format!("claude --resume {}", id(1));
