@@ -160,7 +160,7 @@ class Pane:
 
         found = wait_until(missing, probe, seconds)
         if shown:
-            self.shows(shown, 5, found)
+            self.shows(shown, 5, probe)
         return found
 
     def still(self, **wanted):
@@ -183,10 +183,11 @@ class Pane:
         self.shows(state, 1)
         return self.still(**still | {"shown": state})
 
-    def shows(self, state, seconds=1, found=None):
+    def shows(self, state, seconds=1, options=None):
         """Waits until `cld ls` says this of the session in the pane, and `cld queue` has it exactly while it waits.
 
-        With the options of the pane, both also tell the session and the waits that stand there.
+        With `options`, which reads those of the pane, both also tell the session and the waits that stand there.
+        They are read anew each time: Claude may end one more turn meanwhile.
         """
         said = []
 
@@ -194,11 +195,14 @@ class Pane:
             return [session for session in sessions if (session["pane"] or {}).get("id") == self.name]
 
         def probe():
+            found = options and options()
             said[:] = here(self.world.listed()), here(self.world.queue())
             listed, queued = said
             if [session["state"] for session in listed] != [state] or len(queued) != (state == "waiting"):
                 return None
-            return listed[0] if all(_tells(session, found) for session in listed + queued) else None
+            if options and not (found and all(_tells(session, found) for session in listed + queued)):
+                return None
+            return listed[0]
 
         return wait_until(lambda: f"{state} in cld ls and cld queue, which say\n{said}", probe, seconds)
 
@@ -213,8 +217,6 @@ class Pane:
 
 def _tells(session, found):
     """Whether a reader tells what the options say, as far as nothing but hooks can know it."""
-    if found is None:
-        return True
     if [session["session_id"], session["latest_hook_event"]] != [found["session_id"], found["latest_hook_event"]]:
         return False
     if session["state"] != "waiting":
