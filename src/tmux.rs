@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
+use std::mem;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -89,7 +90,7 @@ pub fn become_client(program: &Path, socket: &Path, batch: &Batch) -> io::Error 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Batch {
     commands: Vec<Vec<String>>,
-    tells_end: bool,
+    ends: Vec<&'static str>,
 }
 
 impl Batch {
@@ -112,7 +113,14 @@ impl Batch {
     /// tmux client has ended, too.
     pub fn tell_end(&mut self, target: &str) {
         self.push(["display-message", "-p", "-t", target, END]);
-        self.tells_end = true;
+        self.ends.push(END);
+    }
+
+    /// Ends the batch here when the format comes true: with an error of tmux that names `how`, which
+    /// is no command. `check` is `if`, or an alias of it.
+    pub fn end_if(&mut self, check: &str, target: &str, format: &str, how: &'static str) {
+        self.push([check, "-F", "-t", target, format, how]);
+        self.ends.push(how);
     }
 
     /// The words as tmux has to get them: commands joined by a lone `;`, and a `;` at the end of
@@ -156,6 +164,8 @@ fn collect_ended() {
 /// How a request ended, whatever was printed.
 enum Ended {
     Done,
+    /// All was said that is wanted, and the client left to end by itself.
+    Told,
     Refused,
     TimedOut,
 }
@@ -167,7 +177,8 @@ pub struct Request {
     output: UnixStream,
     deadline: Instant,
     longest_answer: u64,
-    tells_end: bool,
+    /// The words after which tmux says nothing more.
+    ends: Vec<&'static str>,
     /// Whether the client may be left to end by itself when it has said everything.
     may_be_left: bool,
 }
@@ -222,7 +233,7 @@ impl Request {
         }
         let mut request =
             Self::spawn(program, socket, &words, input, deadline).map_err(Answer::NotStarted)?;
-        request.tells_end = batch.tells_end;
+        request.ends.clone_from(&batch.ends);
         Ok(request)
     }
 
@@ -262,31 +273,32 @@ impl Request {
             output,
             deadline,
             longest_answer: LONGEST_ANSWER,
-            tells_end: false,
+            ends: Vec::new(),
             // Looked up here, while tmux is at work.
             may_be_left: process::orphans_are_collected(),
         })
     }
 
-    fn finish(self) -> Answer {
-        let tells_end = self.tells_end;
+    fn finish(mut self) -> Answer {
+        let ends = mem::take(&mut self.ends);
         let mut printed = Vec::new();
-        let take = |piece: &[u8]| {
+        let ended = self.read(|piece| {
             printed.extend_from_slice(piece);
-            match tells_end && is_whole(&printed) {
+            match ends.iter().any(|end| is_last_word(end, &printed)) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
-        };
-        let ended = self.read(take);
-        if tells_end && is_whole(&printed) {
+        });
+        let is_whole = is_last_word(END, &printed);
+        if is_whole {
             printed.truncate(printed.len() - END.len() - 1);
         }
         let printed = String::from_utf8_lossy(&printed).into_owned();
         match ended {
             Ended::TimedOut => Answer::TimedOut,
             Ended::Done => Answer::Done(printed),
-            Ended::Refused => Answer::Refused(printed),
+            Ended::Told if is_whole => Answer::Done(printed),
+            Ended::Told | Ended::Refused => Answer::Refused(printed),
         }
     }
 
@@ -297,7 +309,7 @@ impl Request {
             Ok(ControlFlow::Break(())) => {
                 let mut ending = ENDING.lock().unwrap_or_else(PoisonError::into_inner);
                 ending.push(self.child);
-                return Ended::Done;
+                return Ended::Told;
             }
             Ok(ControlFlow::Continue(())) => {}
             Err(_) => {
@@ -317,7 +329,7 @@ impl Request {
         &mut self,
         mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> io::Result<ControlFlow<()>> {
-        let mut piece = [0; 16 * 1024];
+        let mut piece = [0; 4 * 1024];
         let mut taken = 0;
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
@@ -338,10 +350,10 @@ impl Request {
     }
 }
 
-/// Whether a batch has told its end.
-fn is_whole(printed: &[u8]) -> bool {
-    let said = printed.strip_suffix(b"\n").and_then(|rest| rest.strip_suffix(END.as_bytes()));
-    said.is_some_and(|before| before.is_empty() || before.ends_with(b"\n"))
+/// Whether the last line has come whole and ends with this word.
+fn is_last_word(word: &str, printed: &[u8]) -> bool {
+    let said = printed.strip_suffix(b"\n").and_then(|rest| rest.strip_suffix(word.as_bytes()));
+    said.is_some_and(|before| before.last().is_none_or(u8::is_ascii_whitespace))
 }
 
 /// From `3.3a` or `next-3.8`; nothing for names such as `openbsd-7.6`, which has its own count.
@@ -383,16 +395,18 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_a_line_of_its_own() {
-        for (printed, whole) in [
-            ("cld-end\n", true),
-            ("|main.a.p@1\ncld-end\n", true),
-            ("cld-end", false),
-            ("", false),
-            ("not cld-end\n", false),
-            ("cld-end\nmore\n", false),
+    fn a_batch_is_over_when_one_of_its_ends_is_the_last_word() {
+        for (word, printed, over) in [
+            (END, "cld-end\n", true),
+            (END, "|main.a.p@1\ncld-end\n", true),
+            (END, "cld-end", false),
+            (END, "", false),
+            (END, "not-cld-end\n", false),
+            (END, "cld-end\nmore\n", false),
+            ("cld-hidden", "unknown command: cld-hidden\n", true),
+            ("cld-hidden", "unknown command: cld-hid", false),
         ] {
-            assert_eq!(is_whole(printed.as_bytes()), whole, "{printed:?}");
+            assert_eq!(is_last_word(word, printed.as_bytes()), over, "{word} in {printed:?}");
         }
     }
 

@@ -77,7 +77,7 @@ pub(super) fn batch(
         script.remember(change);
     }
     if let Some(hidden) = hides(changes, &registers) {
-        script.end_if(&hidden, HIDDEN);
+        script.batch.end_if("if", &registers.pane, &hidden, HIDDEN);
     }
     script.show(changes);
     for change in changes {
@@ -173,7 +173,7 @@ impl Script<'_> {
             _ => any(&[format!("#{{!=:#{{pid}},{server}}}"), registers.is_late()]),
         };
         let command = if defines { "if" } else { self.manner.words.word() };
-        self.batch.push([command, "-F", "-t", pane, &condition, REFUSED]);
+        self.batch.end_if(command, pane, &condition, REFUSED);
         if defines {
             self.manner.words.define(&mut self.batch);
         }
@@ -204,11 +204,6 @@ impl Script<'_> {
         format!("#{{!=:{found},{usual}}}")
     }
 
-    /// Ends the batch here, with an error that names `how`, when the condition comes true.
-    fn end_if(&mut self, condition: &str, how: &str) {
-        self.batch.push(["if", "-F", "-t", &self.registers.pane, condition, how]);
-    }
-
     /// Takes a change into the registers.
     fn remember(&mut self, change: &Change) {
         let (registers, batch) = (self.registers, &mut self.batch);
@@ -237,15 +232,6 @@ impl Script<'_> {
         }
     }
 
-    /// Prints the open dialogs without their text. An event that ends the dialogs of one call or
-    /// agent does not know whether there were any, and the journal wants to know. Rarely there are,
-    /// and printing takes its time.
-    fn print_dialogs(&mut self) {
-        let (pane, asking) = (&self.registers.pane, format!("#{{{ASKING}}}"));
-        let print = format!("display-message -p -t {pane} '#{{s/ [^|]*//:{ASKING}}}'");
-        self.batch.push(["if", "-F", "-t", pane, &asking, &print]);
-    }
-
     /// Sets the options that follow.
     fn show(&mut self, changes: &[Change]) {
         let ends = changes.iter().any(|c| matches!(c, Change::End(_)));
@@ -262,7 +248,10 @@ impl Script<'_> {
                 _ => self.name(change),
             }
         }
-        if ends {
+        // The end of a turn that is set without a condition is a wait of its own.
+        let waits = changes.iter().any(|c| matches!(c, Change::Finish { .. }))
+            && turn_is_over(self.registers) == "0";
+        if ends && !waits {
             self.stop_attending();
         }
         if ends || asks || changes.iter().any(|c| matches!(c, Change::Status(_))) {
@@ -344,12 +333,7 @@ impl Script<'_> {
         });
         let dialogs: Vec<String> = scopes.clone().filter_map(dialogs_of).collect();
         if !dialogs.is_empty() {
-            if prints_dialogs(changes) {
-                self.print_dialogs();
-            }
-            let ended =
-                format!("[|]({})[.][a-z]@{} [^|]*", dialogs.join("|"), self.registers.before());
-            self.set(ASKING, &format!("#{{?#{{{ASKING}}},#{{s/{ended}//:{ASKING}}},}}"));
+            self.end_dialogs(&dialogs.join("|"), prints_dialogs(changes));
         }
         for scope in scopes.clone() {
             if let Scope::EarlierPrompt(prompt) = scope {
@@ -361,6 +345,21 @@ impl Script<'_> {
             let finished = format!("#{{{FINISHED}}}");
             self.set(FINISHED, &choose(&self.registers.is_older(&finished), "", &finished));
         }
+    }
+
+    /// Rarely a dialog is open, so all this stands inside an `if`.
+    ///
+    /// An event that ends the dialogs of one call or agent does not know whether there were any, and
+    /// the journal wants to know; so the open ones are printed, without their text.
+    fn end_dialogs(&mut self, which: &str, prints: bool) {
+        let (pane, asking) = (&self.registers.pane, format!("#{{{ASKING}}}"));
+        let ended = format!("[|]({which})[.][a-z]@{} [^|]*", self.registers.before());
+        let left = self.registers.of_own_pane(&format!("#{{s/{ended}//:{ASKING}}}"));
+        let mut end = format!("set -pF -t {pane} {ASKING} '{left}'");
+        if prints {
+            end = format!("display-message -p -t {pane} '#{{s/ [^|]*//:{ASKING}}}' ; {end}");
+        }
+        self.batch.push(["if", "-F", "-t", pane, &asking, &end]);
     }
 
     /// Nothing is remembered of this end: a request that arrives later is taken for a new one.

@@ -1,10 +1,14 @@
 //! Reads the payload to its end on every path: a writer that is left alone gets a broken pipe.
 
-use std::io::{self, Read};
+use std::io;
 use std::time::{Duration, Instant};
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
+/// Most payloads are shorter.
+const USUAL: usize = 8 * 1024;
 /// More than this is read to its end but not kept. Real payloads stay below one megabyte.
 const LARGEST: usize = 64 * 1024 * 1024;
 
@@ -19,9 +23,8 @@ pub(super) enum Payload {
 
 pub(super) fn drain(limit: Duration) -> Payload {
     let deadline = Instant::now() + limit;
-    let mut stdin = io::stdin().lock();
-    let mut kept = Vec::with_capacity(8 * 1024);
-    let mut piece = [0; 16 * 1024];
+    let stdin = io::stdin();
+    let mut kept = Vec::with_capacity(USUAL);
     let mut too_large = false;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -30,29 +33,30 @@ pub(super) fn drain(limit: Duration) -> Payload {
             Ok(false) => return Payload::NoEnd,
             Err(_) => return Payload::Unreadable,
         }
-        match stdin.read(&mut piece) {
+        // Grows by what is there already, so that a long payload is not copied again and again.
+        kept.reserve(USUAL);
+        match rustix::io::read(&stdin, spare_capacity(&mut kept)) {
             Ok(0) if too_large => return Payload::TooLarge,
             Ok(0) => return Payload::Whole(kept),
-            Ok(length) if too_large || kept.len() + length > LARGEST => {
+            Ok(_) if too_large || kept.len() > LARGEST => {
                 too_large = true;
-                kept = Vec::new();
+                kept.clear();
             }
-            Ok(length) => kept.extend_from_slice(&piece[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return Payload::Unreadable,
         }
     }
 }
 
 /// False when the time is over.
-fn wait_readable(stdin: &io::StdinLock<'_>, left: Duration) -> io::Result<bool> {
+fn wait_readable(stdin: &io::Stdin, left: Duration) -> io::Result<bool> {
     if left.is_zero() {
         return Ok(false);
     }
     let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
     match poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&timeout)) {
         Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(true),
+        Err(Errno::INTR) => Ok(true),
         Err(error) => Err(error.into()),
     }
 }

@@ -147,7 +147,7 @@ impl Asked {
         request.longest_answer = LONGEST_LISTING;
         let mut reading = Reading::new(&self.socket);
         match request.read(|piece| reading.take(piece)) {
-            Ended::Done => Listing::Found(reading.contents),
+            Ended::Done | Ended::Told => Listing::Found(reading.contents),
             Ended::TimedOut => Listing::Silent,
             Ended::Refused => Listing::NoServer,
         }
