@@ -91,6 +91,12 @@ need_rust() {
     command -v cc >/dev/null 2>&1 || fail "a linker is missing; install gcc or clang first"
 }
 
+# Rust's own static C library, which the first build on a machine may have to fetch.
+has_musl() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ] && return
+    command -v rustup >/dev/null 2>&1 && run rustup --quiet target add "$1" >&2
+}
+
 # Whether the system has a static C library. Finding out by a build would take minutes.
 links_statically() {
     probe=$(mktemp)
@@ -99,8 +105,9 @@ links_statically() {
     [ "$static" = yes ]
 }
 
-# A static binary at a fixed address starts in two thirds of the time, and a hook is all start. Where
-# the system has no static C library, the ordinary build is as good in every other way.
+# A static binary at a fixed address starts in a fraction of the time, and a hook is all start. That
+# of musl is the fastest: it does not ask the processor what it can do, which takes a while on a
+# virtual machine. Where no static build can be had, the ordinary one is as good in every other way.
 build() {
     need_rust
     host=$(rustc -vV | sed -n 's/^host: //p')
@@ -111,8 +118,14 @@ build() {
     # shellcheck disable=SC2086 # Nothing is no argument.
     set -- build $quiet --release --locked --manifest-path "$here/Cargo.toml"
     case $host in
-        *-linux-gnu)
+        *-linux-gnu | *-linux-musl)
             flags="${RUSTFLAGS:-} -C target-feature=+crt-static -C relocation-model=static"
+            musl=${host%-gnu}
+            musl=${musl%-musl}-musl
+            if has_musl "$musl" && run env RUSTFLAGS="$flags" cargo "$@" --target "$musl"; then
+                program=$target/$musl/release/cld
+                return
+            fi
             if links_statically && run env RUSTFLAGS="$flags" cargo "$@" --target "$host"; then
                 program=$target/$host/release/cld
                 return

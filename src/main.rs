@@ -6,6 +6,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use cld::cli::{Cli, Command, Hook};
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static HEAP: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     // Claude runs `cld hook` on every event and waits for it. Building the whole command line
     // definition just to find that out would cost more than the rest of the start.
