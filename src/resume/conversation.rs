@@ -48,7 +48,8 @@ impl Conversation {
     /// What Claude Code takes to find this session from `dir`: the id where the session is at home
     /// there, else the file, which it takes from anywhere.
     pub(super) fn argument(&self, dir: Option<&Path>) -> OsString {
-        let is_at_home = dir.and_then(slug::encode).is_some_and(|slug| slug == self.session.bucket);
+        let is_at_home =
+            dir.and_then(slug::encode).is_some_and(|slug| *slug == *self.session.bucket);
         if is_at_home && !self.is_double {
             return OsString::from(&self.session.id);
         }

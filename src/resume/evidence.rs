@@ -57,7 +57,7 @@ impl Witnesses<'_> {
             (Source::Worktree, worktree.map(Path::new)),
         ];
         let [relocated, others @ ..] = said;
-        let fits = |dir: &Path| slug::encode(dir).is_some_and(|slug| slug == self.session.bucket);
+        let fits = |dir: &Path| slug::encode(dir).is_some_and(|slug| *slug == *self.session.bucket);
         let fitting =
             move |(source, dir): (Source, Option<&Path>)| vote(source, dir.filter(|dir| fits(dir)));
         let start = (Source::Start, origin.first_cwd.as_deref().map(Path::new));
@@ -132,8 +132,8 @@ mod tests {
             }
             let session = Session {
                 id: "23e30f82-0000-4000-8000-000000000001".to_owned(),
-                bucket: slug::encode(&root.join("a_b")).unwrap(),
-                config_dir: root.clone(),
+                bucket: slug::encode(&root.join("a_b")).unwrap().into(),
+                config_dir: root.as_path().into(),
                 path: root.join("t.jsonl"),
                 modified: UNIX_EPOCH,
                 size: 1,

@@ -119,7 +119,7 @@ fn other_directory(file: &Session, summary: &Summary, reader: &mut Reader) -> Op
     let worktree = origin.worktree.and_then(|worktree| worktree.path);
     let moved = origin.relocated_cwd.into_iter().chain(worktree);
     let is_slug = file.bucket.starts_with('-');
-    let fitting = moved.into_iter().find(|dir| slug_of(dir) == file.bucket);
+    let fitting = moved.into_iter().find(|dir| *slug_of(dir) == *file.bucket);
     let named_freely = || if is_slug { None } else { summary.last_cwd.clone() };
     fitting.or_else(named_freely).map(PathBuf::from)
 }
@@ -140,7 +140,7 @@ fn listed(file: &Session, summary: Summary, directory: Option<PathBuf>) -> Optio
         directory,
         branch: summary.branch,
         transcript: Some(file.path.clone()),
-        config_dir: Some(file.config_dir.clone()),
+        config_dir: Some(file.config_dir.to_path_buf()),
         pid: None,
         background: 0,
         is_scripted,

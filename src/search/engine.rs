@@ -171,11 +171,16 @@ impl Search<'_> {
             let Some(at) = next else { return };
             let outcome = self.search(at, &mut hands, &nothing);
             self.bytes_done.fetch_add(self.files[at].size, Ordering::Relaxed);
+            let is_found = matches!(outcome, Outcome::Found(_));
             if let Outcome::Found(found) = &outcome {
                 self.wait_for_room(at, size(found));
             }
             if results.send((at, outcome)).is_err() {
                 return;
+            }
+            if is_found {
+                // All processors may be searching. Whoever waits for the first line comes first.
+                thread::yield_now();
             }
         }
     }

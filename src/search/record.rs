@@ -117,37 +117,26 @@ impl Record {
     }
 
     fn take_field(&mut self, field: Field, block: u32, value: &str) -> ControlFlow<()> {
-        let value = value.to_owned();
-        match field {
-            Field::Type => {
-                self.kind = value;
-                if !is_known(&self.kind) {
-                    return ControlFlow::Break(());
-                }
-            }
-            Field::AttachmentType => {
-                self.attachment = value;
-                if attached(&self.attachment).is_none() {
-                    return ControlFlow::Break(());
-                }
-            }
-            Field::Role => self.role = value,
-            Field::Uuid => self.uuid = value,
-            Field::Timestamp => self.timestamp = value,
-            Field::Branch => self.branch = value,
-            Field::PromptSource => self.prompt_source = value,
-            Field::BlockType => {
-                if let Some(block) = self.block(block) {
-                    block.kind = value;
-                }
-            }
-            Field::ToolName => {
-                if let Some(block) = self.block(block) {
-                    block.tool = value;
-                }
-            }
+        let place = match field {
+            Field::Type => Some(&mut self.kind),
+            Field::AttachmentType => Some(&mut self.attachment),
+            Field::Role => Some(&mut self.role),
+            Field::Uuid => Some(&mut self.uuid),
+            Field::Timestamp => Some(&mut self.timestamp),
+            Field::Branch => Some(&mut self.branch),
+            Field::PromptSource => Some(&mut self.prompt_source),
+            Field::BlockType => self.block(block).map(|block| &mut block.kind),
+            Field::ToolName => self.block(block).map(|block| &mut block.tool),
+        };
+        if let Some(place) = place {
+            value.clone_into(place);
         }
-        ControlFlow::Continue(())
+        let is_foreign = match field {
+            Field::Type => !is_known(value),
+            Field::AttachmentType => attached(value).is_none(),
+            _ => false,
+        };
+        if is_foreign { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn block(&mut self, number: u32) -> Option<&mut Block> {
@@ -161,7 +150,7 @@ impl Record {
     fn take_text(&mut self, slot: Slot, block: u32, is_first: bool, text: &str, query: &Query) {
         if is_first {
             let start = text.trim_start();
-            self.opening = start[..start.floor_char_boundary(OPENING)].to_owned();
+            start[..start.floor_char_boundary(OPENING)].clone_into(&mut self.opening);
         }
         let Some((terms, focus)) = matches(text, query) else { return };
         // A long text comes in several windows and is still one text.
@@ -179,14 +168,35 @@ impl Record {
         }
     }
 
-    /// The hits of the record, which stands at `offset`.
-    pub(super) fn finish(self, offset: u64) -> Vec<Hit> {
+    /// The hits of the record, which stands at `offset`, and room for the next one: most lines give
+    /// none, and then nothing is allocated for them.
+    pub(super) fn finish(&mut self, offset: u64) -> Vec<Hit> {
+        let hits = self.hits(offset);
+        self.reset();
+        hits
+    }
+
+    pub(super) fn reset(&mut self) {
+        let Self { kind, role, attachment, prompt_source, timestamp, branch, uuid, .. } = self;
+        for text in [kind, role, attachment, prompt_source, timestamp, branch, uuid] {
+            text.clear();
+        }
+        (self.is_meta, self.is_compact_summary, self.is_sidechain) = (false, false, false);
+        self.blocks.clear();
+        self.opening.clear();
+        self.spots.clear();
+    }
+
+    fn hits(&mut self, offset: u64) -> Vec<Hit> {
+        if self.spots.is_empty() {
+            return Vec::new();
+        }
         let said_at = parse_utc(&self.timestamp);
         let branch = Some(self.branch.clone()).filter(|branch| !branch.is_empty());
         let uuid = uuids::parse(self.uuid.as_bytes());
         let mut hits: Vec<Hit> = Vec::new();
-        for spot in &self.spots {
-            let Some(who) = self.who(spot) else { continue };
+        for spot in std::mem::take(&mut self.spots) {
+            let Some(who) = self.who(&spot) else { continue };
             // Claude Code keeps the output of a command twice in one record.
             let is_known = |hit: &Hit| hit.who == who && hit.terms & spot.terms == spot.terms;
             if spot.slot == Slot::Output && hits.iter().any(is_known) {
@@ -201,7 +211,7 @@ impl Record {
                 branch: branch.clone(),
                 uuid,
                 offset,
-                context: spot.context.clone(),
+                context: spot.context,
                 terms: spot.terms,
             });
         }

@@ -29,6 +29,7 @@ pub(super) struct Scanner {
     block: Vec<u8>,
     piece: Vec<u8>,
     walker: Walker,
+    record: Record,
     beginnings: memmem::Finder<'static>,
 }
 
@@ -60,6 +61,7 @@ impl Scanner {
             block: Vec::new(),
             piece: Vec::new(),
             walker: Walker::new(),
+            record: Record::default(),
             beginnings: memmem::Finder::new(BEGINNING),
         }
     }
@@ -148,7 +150,7 @@ impl Scanner {
         query: &Query,
         found: &mut impl FnMut(Vec<Hit>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut reading = Reading::new(&mut self.walker, offset, query);
+        let mut reading = Reading::new(&mut self.walker, &mut self.record, offset, query);
         reading.take(line, &self.beginnings, found)?;
         reading.end(found)
     }
@@ -162,7 +164,7 @@ impl Scanner {
         is_cancelled: &AtomicBool,
         found: &mut impl FnMut(Vec<Hit>) -> ControlFlow<()>,
     ) -> io::Result<Option<u64>> {
-        let mut reading = Reading::new(&mut self.walker, start, query);
+        let mut reading = Reading::new(&mut self.walker, &mut self.record, start, query);
         let mut offset = start;
         loop {
             source.read(offset, PIECE, &mut self.piece)?;
@@ -186,8 +188,8 @@ impl Scanner {
 /// record without the end of its line.
 struct Reading<'a> {
     walker: &'a mut Walker,
+    record: &'a mut Record,
     query: &'a Query,
-    record: Record,
     is_done: bool,
     /// Where the record began, and where the next piece begins.
     record_start: u64,
@@ -196,13 +198,13 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(walker: &'a mut Walker, offset: u64, query: &'a Query) -> Self {
+    fn new(walker: &'a mut Walker, record: &'a mut Record, offset: u64, query: &'a Query) -> Self {
         walker.reset();
-        let record = Record::default();
+        record.reset();
         Self {
             walker,
-            query,
             record,
+            query,
             is_done: false,
             record_start: offset,
             offset,
@@ -249,7 +251,7 @@ impl<'a> Reading<'a> {
             // Whatever comes of it, the record is over.
             let _ = walker.finish(&mut |event| record.take(&event, query));
         }
-        let hits = std::mem::take(record).finish(self.record_start);
+        let hits = record.finish(self.record_start);
         if hits.is_empty() { ControlFlow::Continue(()) } else { found(hits) }
     }
 }

@@ -59,8 +59,8 @@ mod tests {
             fs::write(&path, content).unwrap();
             Session {
                 id: "23e30f82-0000-4000-8000-00000000000a".to_owned(),
-                bucket: number.to_string(),
-                config_dir: dir.path().to_owned(),
+                bucket: number.to_string().into(),
+                config_dir: dir.path().into(),
                 path,
                 modified: UNIX_EPOCH,
                 size: content.len() as u64,
@@ -73,7 +73,7 @@ mod tests {
     fn check(contents: &[&str], at_home: &str, expected: Option<&str>) {
         let dir = TempDir::new().unwrap();
         let files = plant(&dir, contents);
-        let found = match compare(&files, |file| file.bucket == at_home).unwrap() {
+        let found = match compare(&files, |file| &*file.bucket == at_home).unwrap() {
             Copies::OneHoldsAll(session) => Some(session.bucket),
             Copies::Differ => None,
         };

@@ -5,12 +5,13 @@
 //! further.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::fs::{self, DirEntry, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, lstat, open, statat};
 
 const ID_LENGTH: usize = 36;
 const FEWEST_DIGITS: usize = 4;
@@ -24,8 +25,8 @@ const MOST_THREADS: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     pub id: String,
-    pub bucket: String,
-    pub config_dir: PathBuf,
+    pub bucket: Arc<str>,
+    pub config_dir: Arc<Path>,
     pub path: PathBuf,
     pub modified: SystemTime,
     pub size: u64,
@@ -85,8 +86,9 @@ pub fn matching(config_dirs: &[PathBuf], prefix: &IdPrefix) -> Vec<Session> {
     }
 }
 
-struct Bucket<'a> {
-    config_dir: &'a Path,
+struct Bucket {
+    config_dir: Arc<Path>,
+    name: Arc<str>,
     path: PathBuf,
 }
 
@@ -97,7 +99,7 @@ struct Found {
 
 fn collect(
     config_dirs: &[PathBuf],
-    gather: impl Fn(&Bucket<'_>, &mut Vec<Found>) + Sync,
+    gather: impl Fn(&Bucket, &mut Vec<Found>) + Sync,
 ) -> Vec<Session> {
     let found = in_parallel(&buckets(config_dirs), &gather);
     let mut files = HashSet::with_capacity(found.len());
@@ -112,10 +114,10 @@ fn collect(
 
 /// Gathers from every bucket, in their order.
 fn in_parallel(
-    buckets: &[Bucket<'_>],
-    gather: &(impl Fn(&Bucket<'_>, &mut Vec<Found>) + Sync),
+    buckets: &[Bucket],
+    gather: &(impl Fn(&Bucket, &mut Vec<Found>) + Sync),
 ) -> Vec<Found> {
-    let gather_from = |buckets: &[Bucket<'_>]| {
+    let gather_from = |buckets: &[Bucket]| {
         let mut found = Vec::new();
         for bucket in buckets {
             gather(bucket, &mut found);
@@ -143,13 +145,18 @@ fn in_parallel(
 
 /// Real folders come before linked ones, so that a file reached through both is known by its real
 /// place.
-fn buckets(config_dirs: &[PathBuf]) -> Vec<Bucket<'_>> {
+fn buckets(config_dirs: &[PathBuf]) -> Vec<Bucket> {
     let mut real = Vec::new();
     let mut linked = Vec::new();
     for config_dir in config_dirs {
+        let config_dir: Arc<Path> = Arc::from(config_dir.as_path());
         for entry in entries(&config_dir.join("projects")) {
             let Ok(kind) = entry.file_type() else { continue };
-            let bucket = Bucket { config_dir, path: entry.path() };
+            let bucket = Bucket {
+                config_dir: config_dir.clone(),
+                name: entry.file_name().to_string_lossy().into(),
+                path: entry.path(),
+            };
             if kind.is_dir() {
                 real.push(bucket);
             } else if kind.is_symlink() {
@@ -161,20 +168,28 @@ fn buckets(config_dirs: &[PathBuf]) -> Vec<Bucket<'_>> {
     real
 }
 
-fn list(bucket: &Bucket<'_>, prefix: &str, found: &mut Vec<Found>) {
-    for entry in entries(&bucket.path) {
+/// Thousands of files are looked at, so no more is allocated for each than what is kept of it.
+fn list(bucket: &Bucket, prefix: &str, found: &mut Vec<Found>) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(mut folder) = open(&bucket.path, flags, Mode::empty()).and_then(Dir::new) else {
+        return;
+    };
+    while let Some(Ok(entry)) = folder.read() {
         let name = entry.file_name();
-        let Some(id) = session_id(&name).filter(|id| id.starts_with(prefix)) else { continue };
-        if let Ok(metadata) = entry.metadata() {
-            found.extend(session(bucket, id, &metadata));
+        let Some(id) = session_id(name.to_bytes()).filter(|id| id.starts_with(prefix)) else {
+            continue;
+        };
+        let Ok(folder) = folder.fd() else { return };
+        if let Ok(stat) = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            found.extend(session(bucket, id, &stat));
         }
     }
 }
 
 /// A whole id needs one look per folder instead of the folder's list.
-fn look_up(bucket: &Bucket<'_>, id: &str, found: &mut Vec<Found>) {
-    if let Ok(metadata) = fs::symlink_metadata(file_of(bucket, id)) {
-        found.extend(session(bucket, id, &metadata));
+fn look_up(bucket: &Bucket, id: &str, found: &mut Vec<Found>) {
+    if let Ok(stat) = lstat(file_of(bucket, id)) {
+        found.extend(session(bucket, id, &stat));
     }
 }
 
@@ -182,27 +197,41 @@ fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
     fs::read_dir(folder).into_iter().flatten().map_while(Result::ok)
 }
 
-fn session(bucket: &Bucket<'_>, id: &str, metadata: &Metadata) -> Option<Found> {
-    if !metadata.is_file() || metadata.len() == 0 {
+#[expect(clippy::unnecessary_cast, reason = "systems have different types for these numbers")]
+fn session(bucket: &Bucket, id: &str, stat: &Stat) -> Option<Found> {
+    let size = u64::try_from(stat.st_size).ok().filter(|size| *size > 0)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return None;
     }
     let session = Session {
         id: id.to_owned(),
-        bucket: bucket.path.file_name()?.to_string_lossy().into_owned(),
-        config_dir: bucket.config_dir.to_owned(),
+        bucket: bucket.name.clone(),
+        config_dir: bucket.config_dir.clone(),
         path: file_of(bucket, id),
-        modified: metadata.modified().unwrap_or(UNIX_EPOCH),
-        size: metadata.len(),
+        modified: moment(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        size,
     };
-    Some(Found { session, file: (metadata.dev(), metadata.ino()) })
+    Some(Found { session, file: (stat.st_dev as u64, stat.st_ino as u64) })
 }
 
-fn file_of(bucket: &Bucket<'_>, id: &str) -> PathBuf {
-    bucket.path.join(format!("{id}.jsonl"))
+/// A time before 1970 is no time of a session.
+fn moment(seconds: i64, nanoseconds: i64) -> SystemTime {
+    let seconds = u64::try_from(seconds).map_or(Duration::ZERO, Duration::from_secs);
+    UNIX_EPOCH + seconds + u64::try_from(nanoseconds).map_or(Duration::ZERO, Duration::from_nanos)
 }
 
-fn session_id(file_name: &OsStr) -> Option<&str> {
-    let id = file_name.to_str()?.strip_suffix(".jsonl")?;
+fn file_of(bucket: &Bucket, id: &str) -> PathBuf {
+    const ENDING: &str = ".jsonl";
+    let length = bucket.path.as_os_str().len() + 1 + id.len() + ENDING.len();
+    let mut path = PathBuf::with_capacity(length);
+    path.push(&bucket.path);
+    path.push(id);
+    path.as_mut_os_string().push(ENDING);
+    path
+}
+
+fn session_id(file_name: &[u8]) -> Option<&str> {
+    let id = str::from_utf8(file_name).ok()?.strip_suffix(".jsonl")?;
     let is_id = id.len() == ID_LENGTH
         && id.bytes().enumerate().all(|(at, b)| match b {
             b'-' => is_dash_place(at),
@@ -334,11 +363,8 @@ mod tests {
         }
         let found = all(&[tree.config("c")]);
         assert_eq!(paths(&found), std::slice::from_ref(&expected));
-        assert_eq!(
-            (found[0].id.as_str(), found[0].bucket.as_str(), found[0].size),
-            (FIRST, "-home-u", 3)
-        );
-        assert_eq!(found[0].config_dir, tree.config("c"));
+        assert_eq!((found[0].id.as_str(), &*found[0].bucket, found[0].size), (FIRST, "-home-u", 3));
+        assert_eq!(*found[0].config_dir, *tree.config("c"));
         assert_eq!(paths(&matching(&[tree.config("c")], &prefix("23e3"))), [expected]);
     }
 

@@ -42,8 +42,8 @@ fn files_that_were_not_changed_since_are_not_opened() {
     let scope = Scope { since: Some(UNIX_EPOCH + Duration::from_secs(100)), ..Scope::default() };
     let file = |seconds| Session {
         id: "x".to_owned(),
-        bucket: "-a".to_owned(),
-        config_dir: PathBuf::new(),
+        bucket: "-a".into(),
+        config_dir: Path::new("").into(),
         path: PathBuf::new(),
         modified: UNIX_EPOCH + Duration::from_secs(seconds),
         size: 1,
