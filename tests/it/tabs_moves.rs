@@ -120,6 +120,7 @@ fn a_pane_whose_program_ends_while_red_leaves_nothing_behind() {
         return; // Before 3.2 tmux can do a part of this only.
     }
     let world = World::with_tabs();
+    let _terminal = world.attach();
     let shell = world.window("main");
     let before = world.window_options(&shell);
     let split = ["split-window", "-d", "-P", "-F", "#{pane_id}", "-t", &shell, "read line"];
@@ -161,6 +162,7 @@ fn a_pane_that_moves_takes_its_colour_along() {
         return; // Before 3.2 tmux can do a part of this only.
     }
     let world = World::with_tabs();
+    let _terminal = world.attach();
     let (from, to) = (world.window("main"), world.window("main"));
     let split = ["split-window", "-d", "-P", "-F", "#{pane_id}", "-t", &from, "sleep 1000"];
     let stays = world.tmux(&split);
@@ -201,6 +203,7 @@ fn a_window_gets_its_own_style_back() {
         return; // Before 3.2 tmux can do a part of this only.
     }
     let world = World::with_tabs();
+    let _terminal = world.attach();
     let shell = world.window("main");
     let own = "fg=#112233,bg=default,bold";
     world.tmux(&["set-option", "-w", "-t", &shell, "window-status-style", own]);
@@ -256,6 +259,33 @@ fn dismiss_on_focus_acts_only_when_the_session_changes_its_window() {
     assert_eq!(Some(kept.as_str()), second.split(':').nth(1), "kept by the id of the window");
     let global = world.tmux(&["show-options", "-g"]);
     assert!(!global.contains("@last-focused-window"), "kept for each session");
+}
+
+#[test]
+fn a_hook_on_focus_dismisses_when_the_client_switches_and_not_when_the_pane_changes() {
+    let world = World::new();
+    world.tmux(&["set-option", "-g", "focus-events", "on"]);
+    let run = format!(
+        "run-shell \"'{}' dismiss --switched #{{q:session_id}}:#{{window_id}}\" ; \
+         set-option -gF @focused '#{{pane_id}}'",
+        env!("CARGO_BIN_EXE_cld")
+    );
+    world.tmux(&["set-hook", "-g", "pane-focus-in[991]", &run]);
+    let terminal = world.attach();
+    let pane = world.window("main");
+    let split = ["split-window", "-d", "-P", "-F", "#{pane_id}", "-t", &pane, "sleep 1000"];
+    let beside = world.tmux(&split);
+    let focused = || world.tmux(&["show-options", "-gqv", "@focused"]);
+    terminal.press(&["C-b", "1"]);
+    poll_until("the hook has run", || focused() == pane);
+    red(&world, &beside, 1);
+    terminal.press(&["C-b", "o"]);
+    poll_until("the hook has run for the other pane", || focused() == beside);
+    assert_eq!(world.tab(&pane), RED, "only the pane was changed");
+    terminal.press(&["C-b", "0"]);
+    poll_until("the hook has run for the first window", || focused() == world.pane);
+    terminal.press(&["C-b", "1"]);
+    world.expect_tab(&pane, WHITE, &terminal);
 }
 
 #[test]

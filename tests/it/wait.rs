@@ -1,6 +1,8 @@
 //! `cld wait`: when it returns, and with what.
 
 use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -43,6 +45,26 @@ fn a_turn_that_comes_to_its_end_is_waited_for() {
     assert_eq!(returns(child, 0).0, lines(&[1]));
     // It still waits, so the next one returns at once.
     assert_eq!(returns(begin(&world, &["00000001"]), 0).0, lines(&[1]));
+}
+
+#[test]
+fn an_idle_wait_asks_tmux_less_than_once_a_second() {
+    let world = World::new();
+    let session = Session::new(&world, 1);
+    work(&session, &world);
+    let world = spied(world, "");
+    let begun = Instant::now();
+    let mut child = begin(&world, &["00000001"]);
+    // Long enough for several looks at any faster pace.
+    while begun.elapsed() < Duration::from_secs(7) {
+        thread::sleep(Duration::from_millis(100));
+    }
+    // One look at the beginning and one more when all has settled are no idleness yet.
+    let most = 2 + usize::try_from(begun.elapsed().as_secs()).unwrap();
+    assert!(calls(&world) <= most, "{} calls in {:?}", calls(&world), begun.elapsed());
+    assert!(child.try_wait().unwrap().is_none());
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

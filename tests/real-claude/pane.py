@@ -207,9 +207,9 @@ class Pane:
         return wait_until(lambda: f"{state} in cld ls and cld queue, which say\n{said}", probe, seconds)
 
     def exit_code(self):
-        """Of a program that has ended and left its words on the screen."""
-        self.wait_for_end()
-        return int(self._format("#{pane_dead_status}") or -1)
+        """Of a program that has ended and left its words on the screen. The pane is dead, for tmux, a little
+        before its program has been collected."""
+        return int(wait_until("an exit code", lambda: self._format("#{pane_dead_status}")))
 
     def _format(self, text):
         return self.world.tmux("display-message", "-p", "-t", self.name, text)
