@@ -232,6 +232,15 @@ impl Script<'_> {
         }
     }
 
+    /// Prints the open dialogs without their text. An event that ends the dialogs of one call or
+    /// agent does not know whether there were any, and the journal wants to know. Rarely there are,
+    /// and printing takes its time.
+    fn print_dialogs(&mut self) {
+        let (pane, asking) = (&self.registers.pane, format!("#{{{ASKING}}}"));
+        let print = format!("display-message -p -t {pane} '#{{s/ [^|]*//:{ASKING}}}'");
+        self.batch.push(["if", "-F", "-t", pane, &asking, &print]);
+    }
+
     /// Sets the options that follow.
     fn show(&mut self, changes: &[Change]) {
         let ends = changes.iter().any(|c| matches!(c, Change::End(_)));
@@ -333,7 +342,12 @@ impl Script<'_> {
         });
         let dialogs: Vec<String> = scopes.clone().filter_map(dialogs_of).collect();
         if !dialogs.is_empty() {
-            self.end_dialogs(&dialogs.join("|"), prints_dialogs(changes));
+            if prints_dialogs(changes) {
+                self.print_dialogs();
+            }
+            let ended =
+                format!("[|]({})[.][a-z]@{} [^|]*", dialogs.join("|"), self.registers.before());
+            self.set(ASKING, &format!("#{{?#{{{ASKING}}},#{{s/{ended}//:{ASKING}}},}}"));
         }
         for scope in scopes.clone() {
             if let Scope::EarlierPrompt(prompt) = scope {
@@ -345,21 +359,6 @@ impl Script<'_> {
             let finished = format!("#{{{FINISHED}}}");
             self.set(FINISHED, &choose(&self.registers.is_older(&finished), "", &finished));
         }
-    }
-
-    /// Rarely a dialog is open, so all this stands inside an `if`.
-    ///
-    /// An event that ends the dialogs of one call or agent does not know whether there were any, and
-    /// the journal wants to know; so the open ones are printed, without their text.
-    fn end_dialogs(&mut self, which: &str, prints: bool) {
-        let (pane, asking) = (&self.registers.pane, format!("#{{{ASKING}}}"));
-        let ended = format!("[|]({which})[.][a-z]@{} [^|]*", self.registers.before());
-        let left = self.registers.of_own_pane(&format!("#{{s/{ended}//:{ASKING}}}"));
-        let mut end = format!("set -pF -t {pane} {ASKING} '{left}'");
-        if prints {
-            end = format!("display-message -p -t {pane} '#{{s/ [^|]*//:{ASKING}}}' ; {end}");
-        }
-        self.batch.push(["if", "-F", "-t", pane, &asking, &end]);
     }
 
     /// Nothing is remembered of this end: a request that arrives later is taken for a new one.

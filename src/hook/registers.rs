@@ -77,19 +77,15 @@ impl Registers {
             batch.push(["set", "-p", "-t", &self.pane, option, format]);
             return;
         }
-        batch.push(["set", "-pF", "-t", &self.pane, option, &self.of_own_pane(format)]);
-    }
-
-    /// A format as `set -F` has to get it to expand it for the pane of the event.
-    pub(super) fn of_own_pane(&self, format: &str) -> String {
-        match self.store {
+        let format = match self.store {
             Store::Environment { .. } => format.to_owned(),
             // Where there is no hidden environment, `set -F` expands for the window's active pane,
             // whatever the target is. A loop over the panes reaches the right one.
             Store::PaneOptions => {
                 format!("#{{P:#{{?#{{==:#{{pane_id}},{}}},{format},}}}}", self.pane)
             }
-        }
+        };
+        batch.push(["set", "-pF", "-t", &self.pane, option, &format]);
     }
 
     /// Sets a register to this event's moment and a word, unless a newer event has set it.
