@@ -22,8 +22,10 @@ const THEMED: &str = "@cld-themed";
 const SEEN: &str = "@cld-seen";
 const PROGRAM: &str = "@cld-program";
 
-/// The word is an alias of `if`, at an index of its own.
+/// The word is another name of a command that does nothing, at an index of its own. A command with
+/// arguments would not do: tmux 3.3 to 3.7 never free what they have read by another name.
 const ALIAS: &str = "command-alias[990]";
+const NOTHING: &str = "start-server";
 
 /// Since 3.4 a client whose terminal is not in front does not look, and one that is a program does
 /// not either. Before, a window is looked at when it is the current one of any client.
@@ -69,9 +71,9 @@ impl Vocabulary {
         Self { word, options, leaves_to_theme }
     }
 
-    /// Means `if` to a server that has these formats, and nothing to any other one. Nor does it to
-    /// the tmux client, which therefore leaves a request that begins with it to the server
-    /// instead of parsing it, too.
+    /// A command to a server that has these formats, and none to any other one. Nor is it to the
+    /// tmux client, which therefore leaves a request that begins with it to the server instead of
+    /// parsing it, too.
     pub fn word(&self) -> &str {
         &self.word
     }
@@ -80,7 +82,7 @@ impl Vocabulary {
         for (option, format) in &self.options {
             batch.push(["set", "-s", option, format]);
         }
-        batch.push(["set", "-s", ALIAS, &format!("{}=if", self.word)]);
+        batch.push(["set", "-s", ALIAS, &format!("{}={NOTHING}", self.word)]);
     }
 
     /// Keeps the window's own styles, if it has any, before the first one is set.

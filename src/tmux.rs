@@ -117,9 +117,9 @@ impl Batch {
     }
 
     /// Ends the batch here when the format comes true: with an error of tmux that names `how`, which
-    /// is no command. `check` is `if`, or an alias of it.
-    pub fn end_if(&mut self, check: &str, target: &str, format: &str, how: &'static str) {
-        self.push([check, "-F", "-t", target, format, how]);
+    /// is no command.
+    pub fn end_if(&mut self, target: &str, format: &str, how: &'static str) {
+        self.push(["if", "-F", "-t", target, format, how]);
         self.ends.push(how);
     }
 

@@ -48,8 +48,8 @@ pub(super) enum Plan {
     Usual,
     /// The event is the newest and begins a session, maybe the first one of this server.
     First,
-    /// Nothing; `define` tells the server the formats too.
-    Careful { define: bool },
+    /// Nothing.
+    Careful,
 }
 
 /// Every command stands in the batch itself. The commands inside an `if` that comes true would be
@@ -63,7 +63,7 @@ pub(super) fn batch(
 ) -> Batch {
     let order = match plan {
         Plan::Usual | Plan::First => Order::Newest,
-        Plan::Careful { .. } => Order::Late,
+        Plan::Careful => Order::Late,
     };
     let registers = Registers::new(place, began, order);
     let can_delay = place.server.hidden_environment;
@@ -77,7 +77,7 @@ pub(super) fn batch(
         script.remember(change);
     }
     if let Some(hidden) = hides(changes, &registers) {
-        script.batch.end_if("if", &registers.pane, &hidden, HIDDEN);
+        script.batch.end_if(&registers.pane, &hidden, HIDDEN);
     }
     script.show(changes);
     for change in changes {
@@ -167,17 +167,16 @@ impl Script<'_> {
     /// Refuses what the plan takes for granted where it is not so, and prepares the window.
     fn begin(&mut self, changes: &[Change], server: u32) {
         let (registers, pane) = (self.registers, &self.registers.pane);
-        let defines = matches!(self.plan, Plan::First | Plan::Careful { define: true });
         let condition = match self.plan {
             Plan::Usual => any(&[self.is_unusual(changes, server), registers.is_late()]),
             _ => any(&[format!("#{{!=:#{{pid}},{server}}}"), registers.is_late()]),
         };
-        let command = if defines { "if" } else { self.manner.words.word() };
-        self.batch.end_if(command, pane, &condition, REFUSED);
-        if defines {
-            self.manner.words.define(&mut self.batch);
+        if self.plan == Plan::Usual {
+            self.batch.push([self.manner.words.word()]);
         }
+        self.batch.end_if(pane, &condition, REFUSED);
         if self.plan != Plan::Usual {
+            self.manner.words.define(&mut self.batch);
             self.manner.words.take_over(&mut self.batch, pane);
             registers.set(&mut self.batch, "window", "#{window_id}");
         }

@@ -141,13 +141,11 @@ fn apply(changes: &[Change], place: &Place, began: Moment, meanwhile: impl FnOnc
     let deadline = Instant::now() + TMUX_LIMIT * paths::patience();
     let manner = manner();
     let batch = |plan| batch(changes, place, began, plan, &manner);
-    let run = |plan| place.server.run(&batch(plan), deadline);
     let answer = match place.server.run_while(&batch(first_plan(changes)), deadline, meanwhile) {
-        Answer::Refused(printed) if printed.contains(REFUSED) => {
-            run(Plan::Careful { define: false })
-        }
-        Answer::Refused(printed) if printed.contains(manner.words.word()) => {
-            run(Plan::Careful { define: true })
+        Answer::Refused(printed)
+            if printed.contains(REFUSED) || printed.contains(manner.words.word()) =>
+        {
+            place.server.run(&batch(Plan::Careful), deadline)
         }
         answer => answer,
     };
@@ -176,10 +174,8 @@ fn manner() -> Manner {
 }
 
 /// Every batch that may be sent for these changes.
-pub fn request(changes: &[Change], place: &Place, began: Moment, manner: &Manner) -> [Batch; 3] {
-    let careful = [false, true].map(|define| Plan::Careful { define });
-    [first_plan(changes), careful[0], careful[1]]
-        .map(|plan| batch(changes, place, began, plan, manner))
+pub fn request(changes: &[Change], place: &Place, began: Moment, manner: &Manner) -> [Batch; 2] {
+    [first_plan(changes), Plan::Careful].map(|plan| batch(changes, place, began, plan, manner))
 }
 
 fn parse(payload: &[u8]) -> Result<Event<'_>, String> {
