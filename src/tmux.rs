@@ -83,6 +83,7 @@ pub fn become_client(program: &Path, socket: &Path, batch: &Batch) -> io::Error 
     let mut command = Command::new(program);
     // Inside of one tmux, another one refuses to be shown unless it is told that this is meant.
     command.env_remove("TMUX").arg("-S").arg(socket).args(batch.words());
+    end_clients();
     command.exec()
 }
 
@@ -155,6 +156,15 @@ const END: &str = "cld-end";
 /// Clients of which nothing more is wanted. They end by themselves, and are collected when the next
 /// one is started, or by the system when cld ends.
 static ENDING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// Ends the clients that were left alone, before another program takes this process over: it would
+/// have children that it knows nothing of. They have said everything.
+pub fn end_clients() {
+    for mut child in ENDING.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
 
 fn collect_ended() {
     let mut ending = ENDING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -15,7 +15,7 @@ use crate::find::Candidate;
 use crate::jump::{Arrival, Person};
 use crate::roster::{self, Listed, Roster, Servers};
 use crate::text::shown;
-use crate::tmux::Pane;
+use crate::tmux::{self, Pane};
 use crate::transcript::{self, IdPrefix};
 use crate::{jump, paths, terminal};
 
@@ -308,7 +308,10 @@ impl Resuming<'_> {
         };
         match program {
             None => print(&start.command_line(dir)),
-            Some(program) => Err(start.exec(&program, dir)),
+            Some(program) => {
+                tmux::end_clients();
+                Err(start.exec(&program, dir))
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ import signal
 import time
 from collections import namedtuple
 from itertools import zip_longest
+from pathlib import Path
 
 from waiting import Failed, wait_until
 
@@ -207,9 +208,19 @@ class Pane:
         return wait_until(lambda: f"{state} in cld ls and cld queue, which say\n{said}", probe, seconds)
 
     def exit_code(self):
-        """Of a program that has ended and left its words on the screen. The pane is dead, for tmux, a little
-        before its program has been collected."""
-        return int(wait_until("an exit code", lambda: self._format("#{pane_dead_status}")))
+        """Of a program that has ended and left its words on the screen. tmux 3.3a may miss the end of a program,
+        and finds out when another one ends."""
+
+        def status():
+            self.world.tmux("run-shell", "true")
+            return self._format("#{pane_dead_status}")
+
+        return int(wait_until("an exit code", status))
+
+    def dead_children(self):
+        """Processes that the program in the pane has never collected."""
+        children = [stat.read_text().rsplit(")", 1)[1].split() for stat in Path("/proc").glob("[0-9]*/stat")]
+        return sum(fields[0] == "Z" and int(fields[1]) == self.pid() for fields in children)
 
     def _format(self, text):
         return self.world.tmux("display-message", "-p", "-t", self.name, text)

@@ -47,6 +47,7 @@ def resumed_twice(world):
     world.next("SessionStart", source="resume")
     open_one.see(r"(?m)^❯")
     open_one.expect(session_id=session, **IDLE)
+    wait_until("no process to be left behind by cld, whose place Claude has taken", lambda: open_one.dead_children() == 0)
     for arguments in (["-y", session[:8]], [session]):
         world.tmux("select-window", "-t", "%0")
         second = world.cld_in_window("resume", *arguments, directory=world.home)
