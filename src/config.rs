@@ -135,8 +135,10 @@ impl Loaded {
             if !self.settings.iter().any(|setting| fits(setting, key)) {
                 let names: Vec<String> = self.settings.iter().map(Setting::name).collect();
                 let near = spelling::nearest(key, names.iter().map(String::as_str));
-                let near =
-                    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                let near = near.map_or_else(
+                    || "\nTry: cld config show".to_owned(),
+                    |near| format!("; did you mean `{near}`?"),
+                );
                 bail!("there is no setting `{}`{near}", one_line(key, 80));
             }
         }

@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -199,6 +201,18 @@ pub(crate) fn spied(world: World, script: &str) -> World {
 /// How many calls of tmux were taken down.
 pub(crate) fn calls(world: &World) -> usize {
     fs::read_to_string(world.path("calls")).unwrap_or_default().lines().count()
+}
+
+/// For a program that was started at `begun` and has nothing to do.
+#[track_caller]
+pub(crate) fn assert_idles(world: &World, begun: Instant) {
+    // Long enough for several looks at any faster pace.
+    while begun.elapsed() < Duration::from_secs(7) {
+        thread::sleep(Duration::from_millis(100));
+    }
+    // One look at the beginning and one more when all has settled are no idleness yet.
+    let most = 2 + usize::try_from(begun.elapsed().as_secs()).unwrap();
+    assert!(calls(world) <= most, "{} calls in {:?}", calls(world), begun.elapsed());
 }
 
 /// The name of the only client of a server.

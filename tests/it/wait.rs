@@ -1,12 +1,11 @@
 //! `cld wait`: when it returns, and with what.
 
 use std::process::{Child, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 
-use crate::queue_stage::{Session, calls, cld, spied};
+use crate::queue_stage::{Session, assert_idles, calls, cld, spied};
 use crate::stage::{check_exit, id};
 use crate::world::{World, poll_until};
 
@@ -55,13 +54,7 @@ fn an_idle_wait_asks_tmux_less_than_once_a_second() {
     let world = spied(world, "");
     let begun = Instant::now();
     let mut child = begin(&world, &["00000001"]);
-    // Long enough for several looks at any faster pace.
-    while begun.elapsed() < Duration::from_secs(7) {
-        thread::sleep(Duration::from_millis(100));
-    }
-    // One look at the beginning and one more when all has settled are no idleness yet.
-    let most = 2 + usize::try_from(begun.elapsed().as_secs()).unwrap();
-    assert!(calls(&world) <= most, "{} calls in {:?}", calls(&world), begun.elapsed());
+    assert_idles(&world, begun);
     assert!(child.try_wait().unwrap().is_none());
     child.kill().unwrap();
     child.wait().unwrap();
