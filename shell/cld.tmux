@@ -15,16 +15,21 @@
 #
 # In formats of your own, #{E:@cld-pane}, #{E:@cld-window} and #{E:@cld-count} stand for the segments.
 #
-# All hooks stand at index 990, so that hooks at other indexes stay as they are. The formats named
-# @cld-state, @cld-style and @cld-themed come from `cld hook`, which knows the configuration; before
-# the first session there is no window they would be asked about.
+# All hooks stand at the indexes 990 and 991, so that hooks at other indexes stay as they are. The
+# formats named @cld-state, @cld-style and @cld-themed come from `cld hook`, which knows the
+# configuration; before the first session there is no window they would be asked about.
 
 %if "#{@cld-off}"
 
 set-hook -gu session-window-changed[990]
 set-hook -gu client-session-changed[990]
 set-hook -gu window-layout-changed[990]
+set-hook -gu session-window-changed[991]
+set-hook -gu client-session-changed[991]
 set -gu @cld-look
+set -gu @cld-active
+set -gu @cld-left
+set -gu @cld-left-behind
 set -su command-alias[990]
 set -su command-alias[991]
 set -gu @cld-off
@@ -95,6 +100,15 @@ set-hook -g window-layout-changed[990] "if -F '#{==:#{window_id},#{hook_window}}
  run-shell -C \"if -F -t #{hook_window} '##{@claude-state}' 'set-hook -R -t #{hook_window} @cld-look'\" }"
 
 if -F '#{?#{m:3.2*,#{version}},0,1}' 'set -su command-alias[991]'
+
+# Whoever leaves a window may have approved, denied or interrupted something there, which no hook of
+# Claude Code tells. So a window where Claude worked or asked is looked at once more, when Claude's own
+# list has had the time to follow; no process is started for any other one.
+set -g @cld-active '#{P:#{?#{@meta.claude.asking},y,#{?#{==:#{@meta.claude.activity},running},y,}}}'
+set -g @cld-left '#{W:#{?window_last_flag,#{?#{E:@cld-active},#{window_id},},}}'
+set -g @cld-left-behind '#{S:#{?#{==:#{session_name},#{client_last_session}},#{W:#{?window_active,#{?#{E:@cld-active},#{window_id},},}},}}'
+set-hook -g session-window-changed[991] "if -F '#{&&:#{session_attached},#{E:@cld-left}}' { run-shell -b -d 1 '#{E:@cld-program} mend #{E:@cld-left} >/dev/null 2>&1 || :' }"
+set-hook -g client-session-changed[991] "if -F '#{E:@cld-left-behind}' { run-shell -b -d 1 '#{E:@cld-program} mend #{E:@cld-left-behind} >/dev/null 2>&1 || :' }"
 
 %endif
 

@@ -79,6 +79,7 @@ pub enum Command {
     Man(Man),
     Demo(Demo),
     Settle(Settle),
+    Mend(Mend),
     Hub(Hub),
 }
 
@@ -817,6 +818,17 @@ pub struct Settle {
 
     /// When the turn ended, in microseconds
     pub since: u64,
+}
+
+/// Show at a window what its sessions really do
+///
+/// The tmux server runs this when somebody has left a window where Claude works or asks, because no
+/// hook tells of an approval, a denial, an interrupt or a kill.
+#[derive(Debug, Args)]
+#[command(hide = true, after_help = "Example:\n  cld mend @3")]
+pub struct Mend {
+    /// The window, by its id
+    pub window: String,
 }
 
 /// Serve sessions and their events over HTTP, and a page that shows them all

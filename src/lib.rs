@@ -37,6 +37,9 @@ pub mod transcript;
 pub mod find;
 pub mod roster;
 
+// `cld mend`, from what is true to what the tabs show.
+pub mod mend;
+
 // `cld ls` and `cld show`, from the roster to the screen.
 pub mod ls;
 pub mod show;

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         }
         Command::Config(config) => cld::error::exit_code(cld::config::run(&config)),
         Command::Settle(settle) => cld::error::exit_code(cld::settle::run(&settle)),
+        Command::Mend(mend) => cld::error::exit_code(cld::mend::run(&mend)),
         Command::Notify(notify) => cld::error::exit_code(cld::notify::run(&notify)),
         Command::Stats(stats) => cld::error::exit_code(cld::stats::run(&stats)),
         Command::Init(init) => cld::error::exit_code(cld::init::run(&init)),

@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(3);
 const ASKED: &str = "#{focus-events}\t#{allow-passthrough}\t#{version}\t\
     #{window-status-format}\t#{window-status-current-format}";
 
-/// All hooks of cld have this index.
+/// Where this hook is, the others of the file are too.
 const OWN_HOOK: &str = "session-window-changed[990]";
 
 /// The first tmux that tells a terminal in front from one behind.

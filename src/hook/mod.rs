@@ -173,6 +173,12 @@ fn manner() -> Manner {
     }
 }
 
+/// Makes changes that no event has told of, as if one had at that moment.
+pub fn amend(changes: &[Change], place: &Place, at: Moment) -> Answer {
+    let batch = batch(changes, place, at, Plan::Careful, &manner());
+    place.server.run(&batch, Instant::now() + TMUX_LIMIT * paths::patience())
+}
+
 /// Every batch that may be sent for these changes.
 pub fn request(changes: &[Change], place: &Place, began: Moment, manner: &Manner) -> [Batch; 2] {
     [first_plan(changes), Plan::Careful].map(|plan| batch(changes, place, began, plan, manner))

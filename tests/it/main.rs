@@ -65,6 +65,7 @@ mod stage;
 mod stats;
 mod tabs;
 mod tabs_display;
+mod tabs_mended;
 mod tabs_moves;
 mod tabs_notify;
 mod usage;

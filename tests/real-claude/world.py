@@ -48,6 +48,7 @@ class World:
         self.heard = self.root / "heard"
         self.panes = []
         self.model = Model()
+        self._clients = []
         self._known = {}
         self._consumed = set()
 
@@ -70,12 +71,20 @@ class World:
         self.tmux("-f", str(self.home / ".tmux.conf"), "new-session", "-d", "-x", "120", "-y", "40", "-c", str(self.project), "cat")
         self.tmux("set-option", "-g", "remain-on-exit", "on")
 
+    def attach(self):
+        """A client that looks at the windows, until it is closed with the server."""
+        client = subprocess.Popen([self.programs.tmux, "-S", self._socket(), "-C", "attach"], env=self._environment(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self._clients.append(client)
+        wait_until("a client", lambda: self.tmux("list-clients", "-F", "#{client_name}"))
+
     def close(self):
         subprocess.run([self.programs.tmux, "-S", self._socket(), "kill-server"], capture_output=True)
         home = f"HOME={self.home}\0".encode()
         for pid, _ in _processes():
             if home in _read(f"/proc/{pid}/environ"):
                 _kill(pid)
+        for client in self._clients:
+            client.communicate()
         self.model.close()
 
     def tmux(self, *arguments):
