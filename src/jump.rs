@@ -282,7 +282,7 @@ mod tests {
             server_pid: 7,
             server_started: Moment::from_seconds(0),
             id: PaneId(id),
-            process: 1,
+            process: Some(1),
             is_dead: false,
             session: "work".to_owned(),
             window: window.to_owned(),

@@ -75,7 +75,7 @@ fn pane(number: u32) -> Pane {
         server_pid: 7,
         server_started: Moment::from_seconds(0),
         id: PaneId(number),
-        process: 1,
+        process: Some(1),
         is_dead: false,
         session: "work".to_owned(),
         window: "@1".to_owned(),

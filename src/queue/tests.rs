@@ -18,7 +18,7 @@ pub(crate) fn pane(socket: &str, id: u32) -> Pane {
         server_pid: 1,
         server_started: Moment::from_seconds(0),
         id: PaneId(id),
-        process: 1,
+        process: Some(1),
         is_dead: false,
         session: "work".to_owned(),
         window: format!("@{id}"),

@@ -180,7 +180,7 @@ mod tests {
             server_pid: 1,
             server_started: Moment::from_seconds(0),
             id: PaneId(5),
-            process: 2,
+            process: Some(2),
             is_dead: false,
             session: "work".to_owned(),
             window: "@3".to_owned(),

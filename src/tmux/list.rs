@@ -55,8 +55,9 @@ pub struct Pane {
     pub server_pid: u32,
     pub server_started: Moment,
     pub id: PaneId,
-    /// The process the pane was started with, usually a shell.
-    pub process: u32,
+    /// The process the pane was started with, usually a shell. tmux 3.8 does not name one that has
+    /// ended.
+    pub process: Option<u32>,
     /// The process has ended, and the pane only stays to show its last words.
     pub is_dead: bool,
     /// The name of the tmux session.
@@ -249,7 +250,7 @@ fn pane(line: &str, socket: &Path) -> Option<Pane> {
         server_pid: server_pid.parse().ok()?,
         server_started: Moment::from_seconds(started.parse().ok()?),
         id: PaneId::parse(id)?,
-        process: process.parse().ok()?,
+        process: process.parse().ok(),
         is_dead: dead == "1",
         session: session.to_owned(),
         window: window.to_owned(),
@@ -406,6 +407,16 @@ mod tests {
         let kept = pane.kept.as_ref().unwrap();
         assert_eq!(kept.session.as_str(), ID);
         assert_eq!(kept.directory.as_deref(), Some(Path::new("/home/u/é $x")));
+    }
+
+    #[test]
+    fn a_pane_whose_process_has_ended_is_a_pane() {
+        for process in ["10", ""] {
+            let dead =
+                line("%5", "a", "3.8", "").replace("\t10\t0\t", &format!("\t{process}\t1\t"));
+            let [pane] = &read(&dead)[..] else { panic!("{dead}") };
+            assert_eq!((pane.process, pane.is_dead), (process.parse().ok(), true));
+        }
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Pulse {
 
 /// The process of a session, and the one its pane was started with.
 fn pids_of(listed: &Listed) -> impl Iterator<Item = u32> {
-    listed.pid.into_iter().chain(listed.pane.as_ref().map(|pane| pane.process))
+    listed.pid.into_iter().chain(listed.pane.as_ref().and_then(|pane| pane.process))
 }
 
 /// A process of somebody else is there, too.

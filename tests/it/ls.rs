@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::events::{SESSION, bash, event, prompt, start, stop};
 use crate::living::{Claude, Transcript, config_dir, ls, now_millis, printed, session, sessions};
+use crate::queue_stage::Session;
 use crate::world::{World, keeps_sizes, poll_until, tmux_program};
 
 const OLD: &str = "45da8798-0000-4000-8000-000000000002";
@@ -156,6 +157,18 @@ fn a_killed_session_has_ended_without_any_registry() {
     assert_eq!(state(&world), "running running -");
     claude.kill();
     assert_eq!(state(&world), "ended - -");
+}
+
+#[test]
+fn a_killed_session_whose_pane_stays_has_ended() {
+    let world = World::new();
+    world.tmux(&["set-option", "-g", "remain-on-exit", "on"]);
+    let session = Session::new(&world, 1);
+    session.hook(&world, "UserPromptSubmit", &json!({"prompt": "go"}));
+    session.kill();
+    let dead = || world.tmux(&["display-message", "-p", "-t", &session.pane, "#{pane_dead}"]);
+    poll_until("tmux has noticed", || dead() == "1");
+    assert!(ls(&world, &[]).contains("  ended: killed  "), "{}", ls(&world, &[]));
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn pane(server_pid: u32, id: u32, kept: Option<Kept>) -> Pane {
         server_pid,
         server_started: Moment::from_seconds(1000),
         id: PaneId(id),
-        process: 1,
+        process: Some(1),
         is_dead: false,
         session: "main".to_owned(),
         window: format!("@{id}"),
