@@ -109,7 +109,7 @@ fn page(command: &clap::Command, source: &str) -> String {
     );
     page.push_str(&rendered(|out| man.render_title(out)));
     page.push_str(&rendered(|out| man.render_name_section(out)));
-    page.push_str(&rendered(|out| man.render_synopsis_section(out)));
+    page.push_str(&synopsis(command, source));
     page.push_str(&rendered(|out| man.render_description_section(out)));
     page.push_str(&format!(".PP\n{}", hand["DESCRIPTION"]));
     if command.get_arguments().any(|arg| !arg.is_hide_set()) {
@@ -125,6 +125,42 @@ fn page(command: &clap::Command, source: &str) -> String {
     }
     page.push_str(&see_also(source, hand.get("SEE ALSO")));
     filled(&page)
+}
+
+/// How a command is written, with the values its options take.
+fn synopsis(command: &clap::Command, source: &str) -> String {
+    let name = if source == "cld" { source.to_owned() } else { format!("cld {source}") };
+    let mut words = vec![format!("\\fB{name}\\fR")];
+    let shown = |arg: &&clap::Arg| !arg.is_hide_set() && arg.get_id() != "help";
+    let (positions, options): (Vec<_>, Vec<_>) =
+        command.get_arguments().filter(shown).partition(|arg| arg.is_positional());
+    words.extend(options.into_iter().chain(positions).map(argument));
+    if command.get_subcommands().any(|sub| sub.get_name() != "help") {
+        words.push(optional("\\fICOMMAND\\fR", !command.is_subcommand_required_set()));
+    }
+    format!(".SH SYNOPSIS\n.nh\n.ad l\n{}\n.ad b\n.hy\n", words.join("\n").replace('-', "\\-"))
+}
+
+fn argument(arg: &clap::Arg) -> String {
+    let short = arg.get_short().map(|short| format!("\\fB-{short}\\fR"));
+    let long = arg.get_long().map(|long| format!("\\fB--{long}\\fR"));
+    let names: Vec<String> = short.into_iter().chain(long).collect();
+    let takes_value = arg.get_action().takes_values();
+    let values = arg.get_value_names().unwrap_or_default().join("\\~").replace(' ', "\\~");
+    let many = if arg.get_num_args().is_some_and(|n| n.max_values() > 1) { "..." } else { "" };
+    let mut text = names.join("|");
+    if takes_value {
+        let behind = if text.is_empty() { "" } else { "\\~" };
+        text.push_str(&format!("{behind}\\fI{values}\\fR{many}"));
+    }
+    if arg.is_last_set() {
+        text = format!("\\fB--\\fR\\~{text}");
+    }
+    optional(&text, !arg.is_required_set())
+}
+
+fn optional(text: &str, is_optional: bool) -> String {
+    if is_optional { format!("[{text}]") } else { text.to_owned() }
 }
 
 /// What a command has below it, one line each.
