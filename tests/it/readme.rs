@@ -107,6 +107,10 @@ impl Scene {
     pub(crate) fn new() -> Self {
         let world = World::new().staged();
         symlink(env!("CARGO_BIN_EXE_cld"), world.path("bin/cld")).unwrap();
+        // What the README calls tmux is the one under test, which may not be the one of the system.
+        if tmux_program().is_absolute() {
+            symlink(tmux_program(), world.path("bin/tmux")).unwrap();
+        }
         let mut scene = Self { world, claudes: Vec::new(), hub: None };
         for (place, directory, id, title) in SESSIONS {
             scene.open(place, directory, id, title);
