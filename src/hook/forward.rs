@@ -1,14 +1,30 @@
 //! One POST of the raw payload to a collector, within a deadline. Errors are for the log only.
+//!
+//! Of a payload that is too large, here or for the collector, it gets a marker instead: that there
+//! was one, of which session, and how large. It goes to a path of its own, so that no collector can
+//! take it for an event of Claude Code.
 
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
+use super::oversize::Oversize;
+use super::stdin;
+
+/// What is posted.
+#[derive(Debug)]
+pub(super) enum Posted {
+    /// The payload as it came.
+    Event(Vec<u8>),
+    Marker(Oversize),
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Collector {
     host: String,
     port: u16,
+    /// Of events.
     path: String,
     token: Option<String>,
     is_nested: bool,
@@ -67,16 +83,40 @@ impl Collector {
         Self { is_nested, ..self }
     }
 
-    pub(super) fn post(&self, payload: &[u8], limit: Duration) -> Result<(), Failure> {
+    pub(super) fn forward(&self, posted: &Posted, limit: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + limit;
+        let payload = match posted {
+            Posted::Marker(marker) => return self.mark(marker, deadline),
+            Posted::Event(payload) => payload,
+        };
+        match self.post(&self.path, payload, deadline) {
+            Err(Failure::Answer(status)) if code_of(&status) == Some(TOO_LARGE) => {
+                let start = &payload[..payload.len().min(stdin::START)];
+                self.mark(&Oversize::new(start, payload.len() as u64), deadline)
+            }
+            posted => posted,
+        }
+    }
+
+    fn mark(&self, marker: &Oversize, deadline: Instant) -> Result<(), Failure> {
+        let body = serde_json::to_vec(marker).map_err(io::Error::from)?;
+        self.post(&format!("{}/oversize", self.path), &body, deadline)
+    }
+
+    fn post(&self, path: &str, body: &[u8], deadline: Instant) -> Result<(), Failure> {
         let mut stream = self.connect(deadline)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(left(deadline)?))?;
-        let mut request = self.head(payload.len()).into_bytes();
-        request.extend_from_slice(payload);
-        stream.write_all(&request)?;
-        let status = read_status(&mut stream, deadline)?;
-        match status.split(' ').nth(1) {
+        let mut request = self.head(path, body.len()).into_bytes();
+        request.extend_from_slice(body);
+        let written = stream.write_all(&request);
+        // Whoever refuses a body for its size may answer and close before all of it was sent.
+        let status = read_status(&mut stream, deadline);
+        let status = match written {
+            Ok(()) => status?,
+            Err(error) => status.ok().filter(|status| !status.is_empty()).ok_or(error)?,
+        };
+        match code_of(&status) {
             Some(code) if code.starts_with('2') => Ok(()),
             _ => Err(Failure::Answer(status)),
         }
@@ -100,8 +140,8 @@ impl Collector {
         Err(last)
     }
 
-    fn head(&self, length: usize) -> String {
-        let Self { host, port, path, token, is_nested } = self;
+    fn head(&self, path: &str, length: usize) -> String {
+        let Self { host, port, token, is_nested, .. } = self;
         let mut head = format!(
             "POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\nConnection: close\r\n"
@@ -115,6 +155,13 @@ impl Collector {
         head.push_str("\r\n");
         head
     }
+}
+
+/// The status with which a collector refuses a body for its size.
+const TOO_LARGE: &str = "413";
+
+fn code_of(status: &str) -> Option<&str> {
+    status.split(' ').nth(1)
 }
 
 /// The first line of the answer; the rest, however long, is not waited for.
@@ -166,6 +213,6 @@ mod tests {
     fn a_token_cannot_add_a_header() {
         assert!(Collector::new("http://h:1", Some("a\r\nX: y".to_owned())).is_err());
         let collector = Collector::new("http://h:1", Some("secret".to_owned())).unwrap();
-        assert!(collector.head(3).ends_with("Authorization: Bearer secret\r\n\r\n"));
+        assert!(collector.head("/events", 3).ends_with("Authorization: Bearer secret\r\n\r\n"));
     }
 }

@@ -22,6 +22,7 @@ mod format;
 mod forward;
 mod hash;
 mod moments;
+mod oversize;
 mod registers;
 mod report;
 mod stdin;
@@ -30,7 +31,8 @@ pub mod transition;
 pub use batch::Manner;
 use batch::{HIDDEN, Plan, REFUSED, batch, prints_dialogs};
 use event::{Event, Kind, Malformed};
-use forward::Collector;
+use forward::{Collector, Posted};
+use oversize::Oversize;
 use report::Report;
 use stdin::Payload;
 use transition::{Change, Facts, Process, transition};
@@ -50,11 +52,17 @@ pub fn run() {
     let mut report = Report::new(clock::now());
     let payload = match stdin::drain(STDIN_LIMIT * paths::patience()) {
         Payload::Whole(payload) => payload,
-        Payload::TooLarge => return report.finish("refused: payload is larger than 64 MiB"),
+        Payload::TooLarge { start, bytes } => {
+            let forwarding = Forwarding::start(|| Posted::Marker(Oversize::new(&start, bytes)));
+            if let Some(outcome) = forwarding.and_then(Forwarding::finish) {
+                report.forwarded(&outcome);
+            }
+            return report.finish("refused: payload is larger than 64 MiB");
+        }
         Payload::NoEnd => return report.finish("refused: stdin did not end in time"),
         Payload::Unreadable => return report.finish("refused: stdin cannot be read"),
     };
-    let forwarding = Forwarding::start(&payload);
+    let forwarding = Forwarding::start(|| Posted::Event(payload.clone()));
     let decision = update_pane(&payload, &mut report);
     if let Some(outcome) = forwarding.and_then(Forwarding::finish) {
         report.forwarded(&outcome);
@@ -243,17 +251,19 @@ struct Forwarding {
 }
 
 impl Forwarding {
-    fn start(payload: &[u8]) -> Option<Self> {
+    fn start(posted: impl FnOnce() -> Posted) -> Option<Self> {
         let (url, token) = paths::collector()?;
+        let posted = posted();
         let is_nested = paths::claude_is_unattended();
-        let payload = payload.to_vec();
         let (sender, outcome) = mpsc::channel();
         let post = move || {
-            let posted = Collector::new(&url, token)
+            let forwarded = Collector::new(&url, token)
                 .map(|collector| collector.nested(is_nested))
-                .and_then(|collector| collector.post(&payload, FORWARD_LIMIT));
-            let said =
-                posted.map_or_else(|failure| format!("failed: {failure}"), |()| "done".to_owned());
+                .and_then(|collector| collector.forward(&posted, FORWARD_LIMIT));
+            let said = match forwarded {
+                Ok(()) => "done".to_owned(),
+                Err(failure) => format!("failed: {failure}"),
+            };
             // Nobody listens any more when the deadline has passed.
             let _ = sender.send(said);
         };

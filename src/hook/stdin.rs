@@ -9,13 +9,18 @@ use rustix::io::Errno;
 
 /// Most payloads are shorter.
 const USUAL: usize = 8 * 1024;
-/// More than this is read to its end but not kept. Real payloads stay below one megabyte.
+/// Of more than this only the start is kept. Real payloads stay below one megabyte.
 const LARGEST: usize = 64 * 1024 * 1024;
+/// What is kept then; the fields that name an event stand at its beginning.
+pub(super) const START: usize = 64 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Payload {
     Whole(Vec<u8>),
-    TooLarge,
+    TooLarge {
+        start: Vec<u8>,
+        bytes: u64,
+    },
     /// The writer neither wrote on nor closed.
     NoEnd,
     Unreadable,
@@ -25,7 +30,7 @@ pub(super) fn drain(limit: Duration) -> Payload {
     let deadline = Instant::now() + limit;
     let stdin = io::stdin();
     let mut kept = Vec::with_capacity(USUAL);
-    let mut too_large = false;
+    let mut dropped = 0_u64;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match wait_readable(&stdin, left) {
@@ -36,11 +41,15 @@ pub(super) fn drain(limit: Duration) -> Payload {
         // Grows by what is there already, so that a long payload is not copied again and again.
         kept.reserve(USUAL);
         match rustix::io::read(&stdin, spare_capacity(&mut kept)) {
-            Ok(0) if too_large => return Payload::TooLarge,
+            Ok(0) if dropped > 0 => {
+                let bytes = dropped + kept.len() as u64;
+                kept.truncate(START);
+                return Payload::TooLarge { start: kept, bytes };
+            }
             Ok(0) => return Payload::Whole(kept),
-            Ok(_) if too_large || kept.len() > LARGEST => {
-                too_large = true;
-                kept.clear();
+            Ok(_) if kept.len() > LARGEST => {
+                dropped += (kept.len() - START) as u64;
+                kept.truncate(START);
             }
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return Payload::Unreadable,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -52,6 +52,7 @@ pub(super) fn app(hub: &Arc<Hub>) -> Router {
         .route("/metrics", get(operation::metrics))
         .route("/openapi.json", get(operation::description))
         .route("/events", get(events::all).post(events::collect))
+        .route("/events/oversize", post(events::collect_oversize))
         .route("/queue", get(sessions::queue))
         .route("/sessions", get(sessions::list).post(sessions::create))
         .route("/sessions/{id}", get(sessions::one).delete(sessions::end))
@@ -83,7 +84,7 @@ async fn admit(
 ) -> Response {
     hub.metrics.requests.add(1);
     let admitted = guard::check(&door, request.method(), request.uri(), request.headers())
-        .and_then(|access| grant(&hub, &door, access, request.headers()));
+        .and_then(|access| grant(&hub, &door, access, &request));
     let mut response = match admitted {
         Ok(grant) => {
             request.extensions_mut().insert(grant);
@@ -98,15 +99,21 @@ async fn admit(
     response
 }
 
-fn grant(hub: &Hub, door: &Door, access: Access, headers: &HeaderMap) -> Result<Grant, Problem> {
-    let granted = match guard::token(headers) {
-        Some(token) => match hub.keys.grant(token, clock::now()) {
+fn grant(hub: &Hub, door: &Door, access: Access, request: &Request) -> Result<Grant, Problem> {
+    let needs_token = *door != Door::Unix && hub.settings.needs_token;
+    let granted = match (guard::token(request.headers()), ticket(request)) {
+        (Some(token), _) => match hub.keys.grant(token, clock::now()) {
             Some(grant) => Some(grant),
             None if access == Access::Public => None,
             None => return Err(guard::unauthorized()),
         },
-        None if *door == Door::Unix || !hub.settings.needs_token => Some(Grant::everything()),
-        None => None,
+        (None, Some(ticket)) if needs_token => {
+            match hub.keys.open_stream(ticket, request.uri().path(), clock::now()) {
+                true => Some(Grant { scope: Rights::Read, launch: None }),
+                false => return Err(auth::ticket_invalid("ask for another: POST /auth/tickets")),
+            }
+        }
+        (None, _) => (!needs_token).then(Grant::everything),
     };
     match (access, granted) {
         (Access::Public, granted) => {
@@ -116,6 +123,13 @@ fn grant(hub: &Hub, door: &Door, access: Access, headers: &HeaderMap) -> Result<
         (Access::Token(wanted), Some(_)) => Err(guard::forbidden(wanted)),
         (Access::Token(_), None) => Err(guard::unauthorized()),
     }
+}
+
+/// The ticket of a reader that cannot send a header; other requests have to.
+fn ticket(request: &Request) -> Option<&str> {
+    let uri = request.uri();
+    let may_have_one = request.method() == Method::GET && guard::is_stream(uri.path());
+    may_have_one.then(|| query(uri, "ticket")).flatten()
 }
 
 fn protect(headers: &mut HeaderMap) {

@@ -77,8 +77,8 @@ pub(super) fn check(
         return Err(problem.allowing(allowed));
     }
     let is_collector = matches!(door, Door::Collector(_));
-    if is_collector && !matches!((method.as_str(), path), ("POST", "/events") | ("GET", "/healthz"))
-    {
+    let takes_events = method == Method::POST && matches!(path, "/events" | "/events/oversize");
+    if is_collector && !takes_events && (method.as_str(), path) != ("GET", "/healthz") {
         return Err(Problem::not_found("only events can be posted here"));
     }
     if method == Method::POST {
@@ -117,10 +117,21 @@ fn access(method: &Method, path: &str) -> Access {
         path if reads && page::is_part(path) => Access::Public,
         // The ticket in its body is the proof.
         "/auth/session" if method == Method::POST => Access::Public,
-        "/auth/session" => Access::Token(Scope::Read),
-        "/events" if method == Method::POST => Access::Token(Scope::Collect),
+        // A ticket lets nobody do more than the token that it was asked for with.
+        "/auth/session" | "/auth/tickets" => Access::Token(Scope::Read),
+        "/events" | "/events/oversize" if method == Method::POST => Access::Token(Scope::Collect),
         _ if reads => Access::Token(Scope::Read),
         _ => Access::Token(Scope::Control),
+    }
+}
+
+/// Whether events are streamed from a path, and so a ticket may stand in its address.
+pub(super) fn is_stream(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    match *parts {
+        ["events"] => true,
+        ["sessions", id, "events"] => !id.is_empty(),
+        _ => false,
     }
 }
 
@@ -132,7 +143,9 @@ fn methods(path: &str) -> Option<&'static str> {
         ["healthz" | "status" | "metrics" | "openapi.json" | "queue"]
         | ["sessions", _, "events" | "history"] => "GET, HEAD",
         ["sessions", _] => "GET, HEAD, DELETE",
-        ["sessions", _, "message"] | ["auth", "tickets" | "rotate"] => "POST",
+        ["sessions", _, "message"] | ["auth", "tickets" | "rotate"] | ["events", "oversize"] => {
+            "POST"
+        }
         ["auth", "session"] => "POST, DELETE",
         _ => return page::is_part(path).then_some("GET, HEAD"),
     })

@@ -87,6 +87,8 @@ struct Held {
     files: Vec<(Scope, String)>,
     launches: HashMap<Key, String>,
     tickets: Vec<(String, Scope, Moment)>,
+    /// Good for one reader of the stream at this path.
+    stream_tickets: Vec<(String, String, Moment)>,
     pages: Vec<(String, Scope, Moment)>,
 }
 
@@ -96,7 +98,13 @@ impl Keys {
         let files = Scope::ALL.map(|scope| Ok((scope, read_or_make(dir, scope)?)));
         let files = files.into_iter().collect::<Result<_>>()?;
         let pages = read_pages(dir);
-        let held = Held { files, launches: HashMap::new(), tickets: Vec::new(), pages };
+        let held = Held {
+            files,
+            launches: HashMap::new(),
+            tickets: Vec::new(),
+            stream_tickets: Vec::new(),
+            pages,
+        };
         Ok(Self { dir: dir.to_owned(), held: Mutex::new(held) })
     }
 
@@ -156,6 +164,23 @@ impl Keys {
         Some((token, scope, PAGE_LIFE.as_secs()))
     }
 
+    /// For readers that cannot send a header: opens the stream at `path` once, within a minute.
+    pub(super) fn stream_ticket(&self, path: &str, now: Moment) -> String {
+        let ticket = random();
+        let until = now.plus_seconds(TICKET_LIFE.as_secs());
+        remember(&mut self.lock().stream_tickets, (ticket.clone(), path.to_owned(), until));
+        ticket
+    }
+
+    /// Takes a ticket for a stream; at another path it is good for nothing, but not lost either.
+    pub(super) fn open_stream(&self, ticket: &str, path: &str, now: Moment) -> bool {
+        let mut held = self.lock();
+        held.stream_tickets.retain(|(_, _, until)| *until > now);
+        let fits = |(known, at, _): &(String, String, Moment)| is_same(known, ticket) && at == path;
+        let found = held.stream_tickets.iter().position(fits);
+        found.map(|at| held.stream_tickets.swap_remove(at)).is_some()
+    }
+
     /// Ends the token of a page.
     pub(super) fn revoke(&self, token: &str) -> bool {
         let mut held = self.lock();
@@ -174,6 +199,9 @@ impl Keys {
                 value.clone_from(&token);
             }
         }
+        if scope != Scope::Collect {
+            held.stream_tickets.clear();
+        }
         if scope == Scope::Control {
             held.pages.clear();
             held.tickets.clear();
@@ -187,7 +215,7 @@ impl Keys {
     }
 }
 
-fn remember(list: &mut Vec<(String, Scope, Moment)>, item: (String, Scope, Moment)) {
+fn remember<T>(list: &mut Vec<T>, item: T) {
     if list.len() >= MOST {
         list.remove(0);
     }
@@ -350,6 +378,26 @@ mod tests {
         assert!(keys.revoke(&page) && keys.grant(&page, now()).is_none());
         let late = keys.ticket(Scope::Control, now());
         assert_eq!(keys.exchange(&late, now().plus_seconds(61)), None);
+    }
+
+    #[test]
+    fn a_ticket_for_a_stream_opens_that_stream_once_and_not_for_long() {
+        let (_dir, keys) = keys();
+        let ticket = keys.stream_ticket("/events", now());
+        assert_eq!((ticket.len(), keys.grant(&ticket, now())), (43, None), "it is no token");
+        assert_eq!(keys.exchange(&ticket, now()), None, "and opens no page");
+        assert!(!keys.open_stream(&ticket, "/sessions/s/events", now()));
+        assert!(!keys.open_stream(&keys.ticket(Scope::Read, now()), "/events", now()));
+        assert!(keys.open_stream(&ticket, "/events", now()));
+        assert!(!keys.open_stream(&ticket, "/events", now()));
+        let late = keys.stream_ticket("/events", now());
+        assert!(!keys.open_stream(&late, "/events", now().plus_seconds(61)));
+        for (scope, ends) in [(Scope::Collect, false), (Scope::Read, true), (Scope::Control, true)]
+        {
+            let ticket = keys.stream_ticket("/events", now());
+            keys.rotate(scope).unwrap();
+            assert_eq!(keys.open_stream(&ticket, "/events", now()), !ends, "{scope:?}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ const WRITE_LIMIT: Duration = Duration::from_secs(10);
 /// Bounds the head of a request and what is buffered of an answer.
 const BUFFER: usize = 64 * 1024;
 /// How long a connection may finish what it does when the hub closes.
-const CLOSE_LIMIT: Duration = Duration::from_secs(1);
+pub(super) const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) enum Listener {

@@ -39,6 +39,7 @@ pub(super) struct Metrics {
     pub(super) events: Count,
     pub(super) event_bytes: Count,
     pub(super) events_refused: Count,
+    pub(super) oversize: Count,
     pub(super) spool_errors: Count,
     pub(super) requests: Count,
     pub(super) requests_refused: Count,

@@ -35,6 +35,8 @@ const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// What is left is for readers to take their last events.
 const FAREWELL: Duration = Duration::from_millis(1500);
+/// A listing of a server that hangs is not waited for.
+const LEFT_BEHIND: Duration = Duration::from_millis(200);
 /// How often panes are looked at while somebody reads everything.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -50,8 +52,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<()> {
         .build()
         .context("the runtime cannot be started")?;
     let served = runtime.block_on(serve(options, dir));
-    // A listing of a server that hangs is not waited for.
-    runtime.shutdown_timeout(Duration::from_millis(200));
+    runtime.shutdown_timeout(LEFT_BEHIND);
     served
 }
 
@@ -185,7 +186,7 @@ async fn close(hub: &Arc<Hub>) {
     let stops: Vec<_> = alive
         .map(|managed| {
             let hub = Arc::clone(hub);
-            tokio::spawn(async move { stop::stop(&hub, &managed.launch).await })
+            tokio::spawn(async move { stop::stop(&hub, &managed.launch, stop::LONGEST).await })
         })
         .collect();
     let all = async {
@@ -359,4 +360,16 @@ fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     // Where it cannot be raised, there are just fewer streams.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shutdown_is_over_within_twelve_seconds_and_has_time_for_every_stop() {
+        assert!(stop::LONGEST <= STOP_LIMIT);
+        assert!(listen::CLOSE_LIMIT <= FAREWELL, "connections end meanwhile");
+        assert!(STOP_LIMIT + FAREWELL + LEFT_BEHIND <= Duration::from_secs(12));
+    }
 }

@@ -53,8 +53,14 @@ pub(super) async fn start(hub: &Arc<Hub>, wanted: Wanted) -> Result<Managed, Pro
     match open_pane(hub, &wanted, &launch, &file).await {
         Ok(place) => {
             hub.metrics.sessions_started.add(1);
-            hub.sessions.update(&launch, |managed| managed.place = Some(place));
+            let given_up = hub.sessions.update(&launch, |managed| {
+                managed.place = Some(place.clone());
+                managed.is_marked
+            });
             tokio::spawn(stop::watch(Arc::clone(hub), launch.clone()));
+            if given_up == Some(true) {
+                tokio::spawn(stop::end_late(Arc::clone(hub), launch.clone(), place));
+            }
             stream::announce(&hub.sessions_changed);
             log::line(&format!("session {} started", wanted.session_id));
             hub.sessions.get(&launch).ok_or_else(Problem::shutting_down)

@@ -5,6 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Instant;
 
+use serde_json::json;
+
 use crate::events::{start, stop};
 use crate::world::World;
 
@@ -72,6 +74,37 @@ fn even_what_cld_refuses_is_posted_and_a_nested_session_too() {
         });
         world.hook_bytes(b"not json");
         assert_eq!(collector.join().unwrap(), b"not json");
+    }
+}
+
+#[test]
+fn a_payload_that_is_refused_for_its_size_is_marked_at_a_path_of_its_own() {
+    // A collector may close before it has read everything, or take all of it first.
+    for reads in [1, usize::MAX] {
+        let (listener, url) = listener();
+        let world = World::bare().with("CLAUDE_HUB_COLLECTOR_URL", &format!("{url}/base"));
+        let collector = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            match reads {
+                1 => stream.read_exact(&mut [0; 4096]).unwrap(),
+                _ => _ = read_request(&mut stream),
+            }
+            stream.write_all(b"HTTP/1.1 413 Content Too Large\r\n\r\n").unwrap();
+            drop(stream);
+            let (mut stream, _) = listener.accept().unwrap();
+            read_request(&mut stream)
+        });
+        let payload = format!(
+            r#"{{"session_id":"s-1","hook_event_name":"Stop","x":"{}"}}"#,
+            "done ".repeat(1 << 20)
+        );
+        world.hook_bytes(payload.as_bytes());
+        let (head, body) = collector.join().unwrap();
+        assert!(head.starts_with("POST /base/events/oversize HTTP/1.1\r\n"), "{head}");
+        let marker: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let expected =
+            json!({ "session_id": "s-1", "hook_event_name": "Stop", "bytes": payload.len() });
+        assert_eq!(marker, expected);
     }
 }
 

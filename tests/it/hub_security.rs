@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::hub_world::{Hub, log_of, raise_file_limit, request, request_on, said, world};
+use crate::hub_world::{Hub, Stream, log_of, raise_file_limit, request, request_on, said, world};
 use crate::world::{DEADLINE, World, poll_until, wait_for};
 
 /// Something that is not answered with 4xx has reached its handler.
-const ROUTES: [(&str, &str, &str); 14] = [
+const ROUTES: [(&str, &str, &str); 15] = [
     ("GET", "/status", "read"),
     ("GET", "/metrics", "read"),
     ("GET", "/openapi.json", "read"),
@@ -24,6 +24,7 @@ const ROUTES: [(&str, &str, &str); 14] = [
     ("GET", "/sessions/x/events", "read"),
     ("GET", "/nonsense", "read"),
     ("POST", "/events", "collect"),
+    ("POST", "/events/oversize", "collect"),
     ("POST", "/sessions", "control"),
     ("POST", "/sessions/x/message", "control"),
     ("DELETE", "/sessions/x", "control"),
@@ -179,6 +180,89 @@ fn a_browser_is_let_in_by_a_ticket_that_is_good_once() {
     assert_eq!(hub.send(token, "GET", "/sessions", None).status, 200);
     assert_eq!(hub.send(token, "POST", "/sessions", Some(b"{}")).code(), "wrong_scope");
     assert!(!hub.log().contains(ticket));
+}
+
+/// The status of a stream, and the code of a refusal.
+fn opened(hub: &Hub<'_>, path: &str) -> (u16, String) {
+    let mut stream = Stream::open(&hub.address, path, &[]);
+    if stream.status == 200 {
+        stream.until(|event| event.is_hub("hello"));
+        return (200, String::new());
+    }
+    let answer = hub.request("GET", path, &[], b"");
+    (stream.status, answer.code().to_owned())
+}
+
+#[test]
+fn a_reader_without_headers_is_let_in_by_a_ticket_for_one_stream_once() {
+    let world = world();
+    let hub = Hub::start(&world);
+    hub.ask("POST", "/events", Some(&event()));
+    let read = said(&world, &["hub", "token", "--scope", "read"]);
+    let asked = |token: &str, body: &Value| {
+        hub.send(token, "POST", "/auth/tickets", Some(body.to_string().as_bytes()))
+    };
+    let ticket = |path: &str| {
+        let answer = asked(&read, &json!({ "scope": "read", "path": path }));
+        assert_eq!((answer.status, &answer.json["path"]), (201, &json!(path)), "{answer:?}");
+        answer.json["ticket"].as_str().unwrap().to_owned()
+    };
+    let used = (401, "ticket_invalid".to_owned());
+    let mut tickets = Vec::new();
+    for path in ["/events", "/sessions/s/events"] {
+        let other = if path == "/events" { "/sessions/s/events" } else { "/events" };
+        let ticket = ticket(path);
+        assert_eq!(opened(&hub, &format!("{other}?ticket={ticket}")), used, "another path");
+        assert_eq!(opened(&hub, &format!("{path}?after=oldest&ticket={ticket}")).0, 200);
+        assert_eq!(opened(&hub, &format!("{path}?ticket={ticket}")), used, "a second time");
+        tickets.push(ticket);
+    }
+    let unused = ticket("/events");
+    for (method, path) in [
+        ("GET", "/sessions"),
+        ("GET", "/sessions/s"),
+        ("GET", "/sessions/s/history"),
+        ("HEAD", "/events"),
+        ("POST", "/events"),
+        ("DELETE", "/sessions/s"),
+    ] {
+        let json = [("Content-Type", "application/json")];
+        let answer = hub.request(method, &format!("{path}?ticket={unused}"), &json, b"{}");
+        assert_eq!(answer.status, 401, "{method} {path} is no stream to read");
+    }
+    assert_eq!(hub.send(&unused, "GET", "/sessions", None).status, 401, "it is no token");
+    let body = json!({ "ticket": unused }).to_string();
+    let json = [("Content-Type", "application/json")];
+    let exchanged = hub.request("POST", "/auth/session", &json, body.as_bytes());
+    assert_eq!(exchanged.code(), "ticket_invalid", "and lets no page in");
+    let page = asked(&hub.token, &json!({ "scope": "read" })).json["ticket"].clone();
+    let page = page.as_str().unwrap();
+    assert_eq!(opened(&hub, &format!("/events?ticket={page}")), used, "nor the other way round");
+    assert_eq!(opened(&hub, "/events?ticket=").0, 401);
+    let foreign = [("Origin", "http://evil.test")];
+    let path = format!("/events?ticket={unused}");
+    assert_eq!(hub.request("GET", &path, &foreign, b"").code(), "origin_not_allowed");
+    assert_eq!(opened(&hub, &path).0, 200, "what was refused before did not use it up");
+
+    for (body, code) in [
+        (json!({ "scope": "control", "path": "/events" }), "invalid_scope"),
+        (json!({ "scope": "collect", "path": "/events" }), "invalid_scope"),
+        (json!({ "scope": "read", "path": "/sessions" }), "invalid_path"),
+        (json!({ "scope": "read", "path": "/sessions/s/history" }), "invalid_path"),
+        (json!({ "scope": "read", "path": "/sessions//events" }), "invalid_path"),
+        (json!({ "scope": "read", "path": "/events?after=oldest" }), "invalid_path"),
+        (json!({ "scope": "read", "path": "" }), "invalid_path"),
+        (json!({ "scope": "read", "path": 7 }), "invalid_field"),
+    ] {
+        let answer = asked(&read, &body);
+        assert_eq!((answer.status, answer.code()), (422, code), "{body}");
+    }
+    let collect = said(&world, &["hub", "token", "--scope", "collect"]);
+    assert_eq!(asked(&collect, &json!({ "path": "/events" })).code(), "wrong_scope");
+    assert_eq!(asked(&read, &json!({ "scope": "read" })).code(), "wrong_scope", "a page lives on");
+    for ticket in tickets.iter().chain([&unused]) {
+        assert!(!hub.log().contains(ticket.as_str()));
+    }
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn a_new_id_in_the_same_process_is_the_same_session() {
 }
 
 /// The token with which a session posts its events.
-fn token_of(hub: &Hub<'_>, id: &str) -> String {
+pub(crate) fn token_of(hub: &Hub<'_>, id: &str) -> String {
     let pid = hub.session(id)["pid"].as_u64().unwrap();
     let environment = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
     let token = environment.split('\0').find_map(|v| v.strip_prefix("CLAUDE_HUB_COLLECTOR_TOKEN="));
@@ -329,6 +329,56 @@ fn a_session_that_ignores_everything_is_killed_and_no_good_bye_is_made_up() {
     assert_eq!(rest[0].json()["session_end_seen"], false);
     assert!(fs::metadata(format!("/proc/{}", session["pid"])).is_err());
     assert_eq!(tmux_sessions(&hub), ["main"]);
+}
+
+#[test]
+fn whoever_stops_a_session_says_how_long_that_may_take() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let id = hub.start_session("slow-end=5000");
+    hub.wait_for_state(&id, "idle");
+    for wrong in ["6001", "-1", "x", "", "1.5", "18446744073709551616"] {
+        let answer = hub.ask("DELETE", &format!("/sessions/{id}?timeout_ms={wrong}"), None);
+        assert_eq!((answer.status, answer.code()), (400, "invalid_timeout"), "{wrong}");
+    }
+    assert_eq!(hub.session(&id)["state"], "idle");
+    let answer = hub.ask("DELETE", &format!("/sessions/{id}?timeout_ms=0"), None);
+    assert_eq!(
+        answer.json,
+        json!({ "state": "ended", "session_end_seen": false, "forced": true }),
+        "its good-bye is not waited for"
+    );
+    let id = hub.start_session("slow-end=50");
+    hub.wait_for_state(&id, "idle");
+    let answer = hub.ask("DELETE", &format!("/sessions/{id}?timeout_ms=6000"), None);
+    assert_eq!(answer.json["session_end_seen"], true, "{answer:?}");
+    assert_eq!(tmux_sessions(&hub), ["main"]);
+}
+
+#[test]
+fn a_session_that_is_stopped_while_it_is_started_is_not_left_behind() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let id = new_id();
+    let server = rustix::process::Pid::from_raw(world.server_pid().parse().unwrap()).unwrap();
+    // tmux opens the pane when the stop has long been given up.
+    rustix::process::kill_process(server, Signal::STOP).unwrap();
+    thread::scope(|scope| {
+        let created = scope.spawn(|| hub.create(&id, &json!({})));
+        let path = format!("/sessions/{id}?timeout_ms=0");
+        poll_until("it is known", || {
+            let stop = hub.ask("DELETE", &path, None);
+            assert!(matches!(stop.status, 200 | 404 | 504), "{stop:?}");
+            rustix::process::kill_process(server, Signal::CONT).unwrap();
+            stop.status != 404
+        });
+        assert!(matches!(created.join().unwrap().status, 201 | 504));
+    });
+    poll_until("nothing is left of it", || tmux_sessions(&hub) == ["main"]);
+    poll_until("and nobody calls it alive", || {
+        let answer = hub.get(&format!("/sessions/{id}"));
+        answer.status == 404 || answer.json["state"] == "ended"
+    });
 }
 
 #[test]

@@ -10,14 +10,19 @@ use serde_json::json;
 
 use crate::clock;
 use crate::hub::guard::{self, Door};
-use crate::hub::keys::Scope;
+use crate::hub::keys::{Grant, Scope};
 use crate::hub::problem::Problem;
+use crate::hub::shared::Hub;
 
 use super::{Answer, Shared, json_answer, read_json};
+
+/// Enough for every id that a session can have.
+const LONGEST_PATH: usize = 200;
 
 #[derive(Deserialize)]
 pub(super) struct Wanted {
     scope: Option<String>,
+    path: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -25,12 +30,39 @@ pub(super) struct Ticket {
     ticket: String,
 }
 
-pub(super) async fn ticket(State(hub): Shared, headers: HeaderMap, body: Body) -> Answer {
+/// For a page without a path, and for one reader of a stream with one.
+pub(super) async fn ticket(
+    State(hub): Shared,
+    Extension(grant): Extension<Grant>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
     let wanted: Wanted = read_json(&hub, &headers, body).await?;
-    let scope = match wanted.scope.as_deref().map_or(Some(Scope::Control), Scope::parse) {
+    let Some(path) = wanted.path else {
+        return page_ticket(&hub, &grant, wanted.scope.as_deref());
+    };
+    if wanted.scope.as_deref().is_some_and(|scope| scope != Scope::Read.word()) {
+        return Err(invalid_scope("read for a stream"));
+    }
+    if path.len() > LONGEST_PATH || !guard::is_stream(&path) || path.contains(['?', '#']) {
+        let detail = "the path has to be /events or /sessions/{id}/events";
+        return Err(Problem::unprocessable("invalid_path", detail));
+    }
+    let ticket = hub.keys.stream_ticket(&path, clock::now());
+    let document = json!({ "ticket": ticket, "scope": Scope::Read.word(), "path": path });
+    Ok(json_answer(StatusCode::CREATED, &document))
+}
+
+/// A page stays logged in longer than the token lives that let it in, so only one for everything
+/// can do that.
+fn page_ticket(hub: &Hub, grant: &Grant, scope: Option<&str>) -> Answer {
+    let scope = match scope.map_or(Some(Scope::Control), Scope::parse) {
         Some(scope) if scope != Scope::Collect => scope,
         _ => return Err(invalid_scope("read or control")),
     };
+    if !grant.scope.allows(Scope::Control) {
+        return Err(guard::forbidden(Scope::Control));
+    }
     let ticket = hub.keys.ticket(scope, clock::now());
     Ok(json_answer(StatusCode::CREATED, &json!({ "ticket": ticket, "scope": scope.word() })))
 }
@@ -38,14 +70,15 @@ pub(super) async fn ticket(State(hub): Shared, headers: HeaderMap, body: Body) -
 pub(super) async fn exchange(State(hub): Shared, headers: HeaderMap, body: Body) -> Answer {
     let given: Ticket = read_json(&hub, &headers, body).await?;
     let Some((token, scope, seconds)) = hub.keys.exchange(&given.ticket, clock::now()) else {
-        return Err(Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "ticket_invalid",
-            "the ticket was used or is too old; run: cld hub open",
-        ));
+        return Err(ticket_invalid("run: cld hub open"));
     };
     let document = json!({ "token": token, "scope": scope.word(), "expires_in": seconds });
     Ok(json_answer(StatusCode::OK, &document))
+}
+
+pub(super) fn ticket_invalid(next: &str) -> Problem {
+    let detail = format!("the ticket was used, is too old, or is for something else; {next}");
+    Problem::new(StatusCode::UNAUTHORIZED, "ticket_invalid", detail)
 }
 
 /// Ends the token that the request came with.

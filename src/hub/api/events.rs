@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -15,12 +16,16 @@ use crate::hub::fact::Fact;
 use crate::hub::keys::Grant;
 use crate::hub::problem::Problem;
 use crate::hub::shared::Hub;
-use crate::hub::store::{Id, Key, Kind};
+use crate::hub::store::{Appended, Id, Key, Kind};
 use crate::hub::stream::{self, Start};
+use crate::session::SessionId;
+use crate::text::one_line;
 
-use super::{Answer, Scope, Shared, json_answer, query, read_body};
+use super::{Answer, Scope, Shared, json_answer, query, read_body, read_json};
 
 const LARGEST_EVENT: usize = 32 * 1024 * 1024;
+/// Of the name of an event that was not read as a whole.
+const LONGEST_NAME: usize = 100;
 
 /// Takes an event in as it is, and answers when it is on the disk and readers can get it.
 pub(super) async fn collect(
@@ -48,14 +53,7 @@ async fn take_in(hub: &Hub, grant: &Grant, headers: &HeaderMap, body: Body) -> A
     let fact = Fact::read(payload).map_err(|malformed: Malformed| {
         Problem::unprocessable("missing_field", malformed.to_string())
     })?;
-    let named = headers.get("x-cld-launch").map(|launch| launch.to_str().unwrap_or_default());
-    let is_other =
-        named.is_some_and(|named| grant.launch.as_ref().is_some_and(|own| own.as_str() != named));
-    let route = hub.sessions.route(grant, fact.session.as_str());
-    let key = route.ok().filter(|_| !is_other).ok_or_else(|| {
-        let detail = "the token belongs to another session";
-        Problem::new(StatusCode::FORBIDDEN, "wrong_launch", detail)
-    })?;
+    let key = stream_for(hub, grant, headers, fact.session.as_str())?;
     let appended = hub.store.append(&key, Kind::Hook, payload);
     // A `claude -p` in a tool has the token of the session that runs it, but is not that session.
     let is_nested = headers.contains_key("x-cld-nested");
@@ -64,6 +62,67 @@ async fn take_in(hub: &Hub, grant: &Grant, headers: &HeaderMap, body: Body) -> A
     }
     hub.metrics.events.add(1);
     hub.metrics.event_bytes.add(payload.len() as u64);
+    Ok(accepted(hub, appended))
+}
+
+/// What the hook tells of a payload that was too large to be sent.
+#[derive(Deserialize)]
+pub(super) struct Oversize {
+    session_id: Option<String>,
+    hook_event_name: Option<String>,
+    bytes: u64,
+}
+
+/// Tells readers that a payload is missing because it was too large. It is an event of the hub, and
+/// says nothing about the state of the session: nobody knows what was in it.
+pub(super) async fn collect_oversize(
+    State(hub): Shared,
+    Extension(grant): Extension<Grant>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let marker: Oversize = read_json(&hub, &headers, body).await?;
+    let missing = |detail: &str| Problem::unprocessable("missing_field", detail);
+    let session = match marker.session_id.as_deref().map(SessionId::parse) {
+        Some(None) => return Err(missing("session_id is not [0-9A-Za-z-]{1,64}")),
+        given => given.flatten(),
+    };
+    let session = session.as_ref().map(SessionId::as_str);
+    let key = match (session, &grant.launch) {
+        (Some(session), _) => stream_for(&hub, &grant, &headers, session)?,
+        // The payload did not say it at its beginning, but the token does.
+        (None, Some(launch)) => launch.clone(),
+        (None, None) => return Err(missing("session_id is needed with this token")),
+    };
+    let event = json!({
+        "type": "oversize",
+        "session_id": session,
+        "hook_event_name": marker.hook_event_name.map(|name| one_line(&name, LONGEST_NAME)),
+        "bytes": marker.bytes,
+    });
+    let appended = hub.store.append(&key, Kind::Hub, &event.to_string());
+    hub.metrics.oversize.add(1);
+    Ok(accepted(&hub, appended))
+}
+
+/// The stream that a request may post to for a session.
+fn stream_for(
+    hub: &Hub,
+    grant: &Grant,
+    headers: &HeaderMap,
+    session: &str,
+) -> Result<Key, Problem> {
+    let named = headers.get("x-cld-launch").map(|launch| launch.to_str().unwrap_or_default());
+    let is_other =
+        named.is_some_and(|named| grant.launch.as_ref().is_some_and(|own| own.as_str() != named));
+    let route = hub.sessions.route(grant, session);
+    route.ok().filter(|_| !is_other).ok_or_else(|| {
+        let detail = "the token belongs to another session";
+        Problem::new(StatusCode::FORBIDDEN, "wrong_launch", detail)
+    })
+}
+
+fn accepted(hub: &Hub, appended: Appended) -> Response {
     let mut document = json!({ "id": appended.id.to_string() });
     if let Err(error) = appended.spooled {
         if hub.metrics.spool_errors.get() == 0 {
@@ -72,7 +131,7 @@ async fn take_in(hub: &Hub, grant: &Grant, headers: &HeaderMap, body: Body) -> A
         hub.metrics.spool_errors.add(1);
         document["spooled"] = Value::Bool(false);
     }
-    Ok(json_answer(StatusCode::ACCEPTED, &document))
+    json_answer(StatusCode::ACCEPTED, &document)
 }
 
 /// Everything, from now on unless a cursor says otherwise.

@@ -54,6 +54,7 @@ pub(super) async fn metrics(State(hub): Shared) -> Response {
         counter("events_total", "Events that were taken in.", figures.events.get()),
         counter("event_bytes_total", "Bytes of their payloads.", figures.event_bytes.get()),
         counter("events_refused_total", "Events that were refused.", figures.events_refused.get()),
+        counter("oversize_total", "Payloads that were too large.", figures.oversize.get()),
         counter("spool_errors_total", "Events that are not on disk.", figures.spool_errors.get()),
         counter("requests_total", "Requests.", figures.requests.get()),
         counter("requests_refused_total", "Requests not let in.", figures.requests_refused.get()),

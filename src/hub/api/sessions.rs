@@ -80,9 +80,18 @@ pub(super) async fn create(State(hub): Shared, headers: HeaderMap, body: Body) -
 }
 
 /// Stops a session of the hub; others are not the hub's to stop.
-pub(super) async fn end(State(hub): Shared, Path(id): Path<String>) -> Answer {
+pub(super) async fn end(State(hub): Shared, Path(id): Path<String>, uri: Uri) -> Answer {
+    let longest = stop::LONGEST.as_millis() as u64;
+    let limit = match query(&uri, "timeout_ms").map(str::parse::<u64>) {
+        None => stop::LONGEST,
+        Some(Ok(limit)) if limit <= longest => Duration::from_millis(limit),
+        Some(_) => {
+            let detail = format!("timeout_ms has to be 0 to {longest}");
+            return Err(Problem::new(StatusCode::BAD_REQUEST, "invalid_timeout", detail));
+        }
+    };
     let managed = find(&hub, &id).await?;
-    match stop::stop(&hub, &managed.launch).await {
+    match stop::stop(&hub, &managed.launch, limit).await {
         Some(stopped) => Ok(json_answer(
             StatusCode::OK,
             &json!({

@@ -150,6 +150,7 @@ fn the_refusal_names_the_host_and_the_flag() {
 fn the_collector_takes_events_and_nothing_else() {
     let fields = [("host", "host.docker.internal:4718"), ("content-type", "application/json")];
     assert_eq!(refused(&collector(), "POST", "/events", &fields), None);
+    assert_eq!(refused(&collector(), "POST", "/events/oversize", &fields), None);
     assert_eq!(refused(&collector(), "GET", "/healthz", &fields), None);
     for (method, path) in [
         ("GET", "/"),
@@ -187,6 +188,7 @@ fn what_holds_data_needs_a_token_of_its_scope() {
         ("POST", "/auth/session", Access::Public),
         ("DELETE", "/auth/session", Access::Token(Scope::Read)),
         ("POST", "/events", Access::Token(Scope::Collect)),
+        ("POST", "/events/oversize", Access::Token(Scope::Collect)),
         ("GET", "/events", Access::Token(Scope::Read)),
         ("GET", "/openapi.json", Access::Token(Scope::Read)),
         ("GET", "/metrics", Access::Token(Scope::Read)),
@@ -194,7 +196,7 @@ fn what_holds_data_needs_a_token_of_its_scope() {
         ("GET", "/nonsense", Access::Token(Scope::Read)),
         ("POST", "/sessions", Access::Token(Scope::Control)),
         ("POST", "/sessions/x/message", Access::Token(Scope::Control)),
-        ("POST", "/auth/tickets", Access::Token(Scope::Control)),
+        ("POST", "/auth/tickets", Access::Token(Scope::Read)),
         ("DELETE", "/sessions/x", Access::Token(Scope::Control)),
         ("PUT", "/healthz", Access::Token(Scope::Control)),
     ] {
