@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -111,21 +111,32 @@ fn a_payload_that_is_refused_for_its_size_is_marked_at_a_path_of_its_own() {
 #[test]
 fn a_collector_that_misbehaves_is_not_noticed() {
     type Behaviour = fn(TcpListener);
-    let behaviours: [(&str, Behaviour); 6] = [
+    let behaviours: [(&str, Behaviour); 7] = [
         ("refuses", drop),
         ("accepts and says nothing", |listener| {
             let held = listener.accept();
-            thread::park_timeout(std::time::Duration::from_secs(PATIENCE_SECONDS));
+            thread::park_timeout(Duration::from_secs(PATIENCE_SECONDS));
             drop(held);
         }),
         ("never accepts", |listener| {
-            thread::park_timeout(std::time::Duration::from_secs(PATIENCE_SECONDS));
+            thread::park_timeout(Duration::from_secs(PATIENCE_SECONDS));
             drop(listener);
         }),
         ("closes at once", |listener| drop(listener.accept())),
-        ("breaks off in the middle of the body", |listener| {
+        ("resets the connection in the middle of the body", |listener| {
             let (mut stream, _) = listener.accept().unwrap();
+            // To close while bytes are unread is a reset.
             stream.read_exact(&mut [0; 100_000]).unwrap();
+        }),
+        ("answers with ten gigabytes", |listener| {
+            let (mut stream, _) = listener.accept().unwrap();
+            read_request(&mut stream);
+            let head = b"HTTP/1.1 202 Accepted\r\nContent-Length: 10000000000\r\n\r\n";
+            let mut sent = stream.write(head).unwrap() as u64;
+            while let Ok(length) = stream.write(&[b'x'; 65_536]) {
+                sent += length as u64;
+            }
+            assert!(sent < 100 << 20, "{sent} bytes were taken");
         }),
         ("answers without end", |listener| {
             let (mut stream, _) = listener.accept().unwrap();

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::hub_world::{Event, Hub, Stream, raise_file_limit, world};
+use crate::hub_world::{Event, Hub, Poster, Stream, memory, raise_file_limit, world};
+use crate::planted::Dice;
 use crate::world::poll_until;
 
 fn numbered(session: &str, number: usize, padding: usize) -> Value {
@@ -170,20 +171,14 @@ fn post_all(hub: &Hub<'_>, first: usize, last: usize) {
 }
 
 fn read_with_breaks(hub: &Hub<'_>, seed: u64, last: usize) -> Vec<u64> {
-    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = move || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random
-    };
+    let mut dice = Dice(seed);
     let (mut seen, mut cursor) = (Vec::new(), None::<String>);
     while seen.last() != Some(&(last as u64)) {
         // Either stream goes on where the other one was left.
         let is_first = cursor.is_none();
-        let path = if is_first || next() % 2 == 0 { "/sessions/s/events" } else { "/events" };
+        let path = if is_first || dice.one_in(2) { "/sessions/s/events" } else { "/events" };
         let mut stream = hub.stream(path, cursor.as_deref());
-        let until = next() % 3000;
+        let until = dice.below(3000);
         for _ in 0..until {
             let event = stream.next().expect("the stream goes on");
             if let Some(number) = number(&event) {
@@ -194,8 +189,8 @@ fn read_with_breaks(hub: &Hub<'_>, seed: u64, last: usize) -> Vec<u64> {
                 break;
             }
         }
-        if next() % 4 == 0 {
-            thread::sleep(Duration::from_millis(next() % 200));
+        if dice.one_in(4) {
+            thread::sleep(Duration::from_millis(dice.below(200) as u64));
         }
     }
     seen
@@ -429,13 +424,6 @@ fn readers_that_come_back_and_do_not_read_cost_no_more() {
     drop(stalled);
 }
 
-/// Resident memory of a process in KiB.
-fn memory(pid: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
-}
-
 #[test]
 fn a_full_disk_costs_the_spool_and_not_the_events() {
     let world = world();
@@ -482,62 +470,6 @@ fn readers_of_everything_hear_of_changes_in_panes() {
     world.hook(&json!({ "hook_event_name": "SessionStart", "session_id": "5e55-1", "cwd": "/p", "source": "startup" }));
     stream.until(|event| event.is_hub("sessions_changed"));
     assert_eq!(hub.session("5e55-1")["state"], "idle");
-}
-
-/// Posts one event after another over one connection.
-struct Poster {
-    stream: std::net::TcpStream,
-    head: String,
-    read: Vec<u8>,
-}
-
-impl Poster {
-    fn new(hub: &Hub<'_>) -> Self {
-        let stream = std::net::TcpStream::connect(&hub.address).unwrap();
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(crate::world::DEADLINE)).unwrap();
-        let head = format!(
-            "POST /events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
-            hub.address, hub.token
-        );
-        Self { stream, head, read: Vec::new() }
-    }
-
-    fn post(&mut self, payload: &Value) -> Option<u16> {
-        self.exchange(payload).map(|(status, _)| status)
-    }
-
-    /// The id of an event that was acknowledged; nothing when the hub is gone.
-    fn post_for_id(&mut self, payload: &Value) -> Option<String> {
-        let (status, body) = self.exchange(payload)?;
-        assert_eq!(status, 202);
-        Some(body["id"].as_str().unwrap().to_owned())
-    }
-
-    fn exchange(&mut self, payload: &Value) -> Option<(u16, Value)> {
-        use std::io::{Read, Write};
-        let body = payload.to_string();
-        let request = format!("{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());
-        self.stream.write_all(request.as_bytes()).ok()?;
-        let mut piece = [0; 4096];
-        loop {
-            if let Some(end) = self.read.windows(4).position(|four| four == b"\r\n\r\n") {
-                let head = String::from_utf8(self.read[..end].to_vec()).unwrap();
-                let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-                let length: usize = length.unwrap().parse().unwrap();
-                if self.read.len() >= end + 4 + length {
-                    let body =
-                        serde_json::from_slice(&self.read[end + 4..end + 4 + length]).unwrap();
-                    self.read.drain(..end + 4 + length);
-                    return Some((head.split(' ').nth(1)?.parse().ok()?, body));
-                }
-            }
-            match self.stream.read(&mut piece).ok()? {
-                0 => return None,
-                length => self.read.extend_from_slice(&piece[..length]),
-            }
-        }
-    }
 }
 
 #[test]

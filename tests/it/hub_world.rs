@@ -432,3 +432,68 @@ impl Stream {
         Some(())
     }
 }
+
+/// Posts one event after another over one connection.
+pub(crate) struct Poster {
+    stream: TcpStream,
+    head: String,
+    read: Vec<u8>,
+}
+
+impl Poster {
+    pub(crate) fn new(hub: &Hub<'_>) -> Self {
+        let stream = TcpStream::connect(&hub.address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let head = format!(
+            "POST /events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
+            hub.address, hub.token
+        );
+        Self { stream, head, read: Vec::new() }
+    }
+
+    pub(crate) fn post(&mut self, payload: &Value) -> Option<u16> {
+        self.post_bytes(payload.to_string().as_bytes())
+    }
+
+    pub(crate) fn post_bytes(&mut self, body: &[u8]) -> Option<u16> {
+        self.exchange(body).map(|(status, _)| status)
+    }
+
+    /// The id of an event that was acknowledged; nothing when the hub is gone.
+    pub(crate) fn post_for_id(&mut self, payload: &Value) -> Option<String> {
+        let (status, body) = self.exchange(payload.to_string().as_bytes())?;
+        assert_eq!(status, 202);
+        Some(body["id"].as_str().unwrap().to_owned())
+    }
+
+    fn exchange(&mut self, body: &[u8]) -> Option<(u16, Value)> {
+        let head = format!("{}Content-Length: {}\r\n\r\n", self.head, body.len());
+        self.stream.write_all(&[head.as_bytes(), body].concat()).ok()?;
+        let mut piece = [0; 4096];
+        loop {
+            if let Some(end) = self.read.windows(4).position(|four| four == b"\r\n\r\n") {
+                let head = String::from_utf8(self.read[..end].to_vec()).unwrap();
+                let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+                let length: usize = length.unwrap().parse().unwrap();
+                if self.read.len() >= end + 4 + length {
+                    let body =
+                        serde_json::from_slice(&self.read[end + 4..end + 4 + length]).unwrap();
+                    self.read.drain(..end + 4 + length);
+                    return Some((head.split(' ').nth(1)?.parse().ok()?, body));
+                }
+            }
+            match self.stream.read(&mut piece).ok()? {
+                0 => return None,
+                length => self.read.extend_from_slice(&piece[..length]),
+            }
+        }
+    }
+}
+
+/// Resident memory of a process in KiB.
+pub(crate) fn memory(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}

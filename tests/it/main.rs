@@ -22,6 +22,7 @@ mod hook_redraw;
 mod hook_table;
 mod hub_docs;
 mod hub_events;
+mod hub_fuzz;
 mod hub_hook;
 mod hub_message;
 mod hub_security;
