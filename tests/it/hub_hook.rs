@@ -1,11 +1,15 @@
 //! Whatever the hub does, the hook does not get in Claude's way.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::hub_world::{Hub, said, world};
+use crate::hub_world::{Hub, memory, said, world};
 use crate::world::{World, assert_silent, poll_until, run};
 
 /// Two seconds for the hub, and room for a busy machine.
@@ -85,8 +89,8 @@ fn a_payload_that_is_too_large_is_declared_in_its_stream_and_changes_nothing() {
         );
         let history = hub.get("/sessions/5e55-1/history").json;
         assert_eq!(history["events"][0]["event"], "hub", "it is in the stream of its session");
-        let spool = std::fs::read_dir(hub.dir().join("spool")).unwrap().flatten();
-        let spooled: String = spool.map(|f| std::fs::read_to_string(f.path()).unwrap()).collect();
+        let spool = fs::read_dir(hub.dir().join("spool")).unwrap().flatten();
+        let spooled: String = spool.map(|f| fs::read_to_string(f.path()).unwrap()).collect();
         assert!(spooled.contains(told.id.as_deref().unwrap()), "and on the disk");
     }
     assert_eq!(hub.metric("events_total"), 0, "no event was made up");
@@ -128,6 +132,73 @@ fn who_may_post_an_event_may_say_that_it_was_too_large() {
     for (id, before) in [&own, &other].into_iter().zip(before) {
         assert_eq!(hub.session(id), before, "nothing is known of what was in it");
     }
+}
+
+/// Every process with its parent, but for those that have ended.
+fn processes() -> Vec<(u32, u32)> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let process = |name: std::ffi::OsString| {
+        let pid = name.to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (_, rest) = stat.rsplit_once(") ")?;
+        let mut fields = rest.split(' ');
+        let is_alive = fields.next()? != "Z";
+        is_alive.then_some((pid, fields.next()?.parse().ok()?))
+    };
+    entries.filter_map(|entry| process(entry.file_name())).collect()
+}
+
+#[test]
+fn two_hundred_hooks_at_once_start_one_process_each_and_leave_none_behind() {
+    const HOOKS: usize = 200;
+    const MARK: &str = "CLD_TEST_TWO_HUNDRED_HOOKS";
+    let hub_world = World::bare();
+    let hub = Hub::start(&hub_world);
+    let token = said(&hub_world, &["hub", "token", "--scope", "collect"]);
+    let world = World::new()
+        .with("CLAUDE_HUB_COLLECTOR_URL", &format!("http://{}", hub.address))
+        .with("CLAUDE_HUB_COLLECTOR_TOKEN", &token)
+        .with("CLAUDE_TMUX_DEBUG", "1")
+        .with(MARK, "1");
+    let mut hooks: Vec<Child> = (0..HOOKS)
+        .map(|_| {
+            let mut hook = world.cld(&["hook"]);
+            hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            hook.spawn().unwrap()
+        })
+        .collect();
+    for (number, hook) in hooks.iter_mut().enumerate() {
+        let payload = json!({ "hook_event_name": "Stop", "session_id": "5e55-1", "n": number });
+        hook.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+    }
+    let pids: BTreeSet<u32> = hooks.iter().map(Child::id).collect();
+    let mut most = 0;
+    poll_until("all have ended", || {
+        let parents = processes().into_iter().map(|(_, parent)| parent);
+        let mut children = BTreeMap::<u32, usize>::new();
+        for parent in parents.filter(|parent| pids.contains(parent)) {
+            *children.entry(parent).or_default() += 1;
+        }
+        most = most.max(children.into_values().max().unwrap_or(0));
+        hooks.iter_mut().all(|hook| hook.try_wait().unwrap().is_some())
+    });
+    assert!(most <= 1, "{most} processes of one hook at the same time");
+    for hook in hooks {
+        assert_silent(&hook.wait_with_output().unwrap());
+    }
+    poll_until("nothing is left of them", || {
+        processes().into_iter().all(|(pid, _)| {
+            let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            !String::from_utf8_lossy(&variables).contains(MARK)
+        })
+    });
+    let log = fs::read_to_string(world.state_file("debug.log")).unwrap();
+    let forwarded = |outcome: &str| log.matches(&format!("forwarding {outcome}")).count();
+    assert_eq!(forwarded("done") + forwarded("failed"), HOOKS, "{log}");
+    assert!(hub.metric("events_total") >= forwarded("done") as u64, "what was taken in is there");
+    assert!(memory(hub.child.id()) < 64 * 1024);
+    poll_until("no connection is left", || hub.metric("connections") == 1);
+    assert_eq!(world.meta("latest_hook_event"), "Stop");
 }
 
 #[test]

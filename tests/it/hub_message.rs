@@ -73,6 +73,73 @@ fn a_hundred_messages_are_submitted_a_hundred_times() {
     assert_eq!(hub.metric("messages_total"), 100);
 }
 
+/// Ten sessions with ten rounds each.
+fn a_hundred_times(hub: &Hub<'_>, modes: &str, round: impl Fn(&str, usize) + Sync) {
+    thread::scope(|scope| {
+        for session in 0..10 {
+            let round = &round;
+            scope.spawn(move || {
+                let id = hub.start_session(modes);
+                hub.wait_for_state(&id, "idle");
+                for number in 0..10 {
+                    round(&id, session * 10 + number);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn what_an_open_menu_has_taken_is_a_hundred_times_not_called_submitted() {
+    let world = world();
+    let hub = Hub::start(&world);
+    a_hundred_times(&hub, "menus", |id, number| {
+        let pane = hub.session(id)["tmux"]["pane"].as_str().unwrap().to_owned();
+        // A person has typed this and then looked elsewhere.
+        world.tmux(&["send-keys", "-t", &pane, "/"]);
+        let text = format!("number {number}");
+        let answer = hub.message(id, &json!({ "text": text, "wait_ms": 300 }));
+        check(&answer, 504, "unconfirmed");
+        assert_eq!(prompts(&hub, id, &text), 0);
+    });
+    assert_eq!(hub.metric("messages_total"), 100, "each was typed once");
+}
+
+#[test]
+fn a_menu_that_takes_the_first_enter_does_not_keep_the_message() {
+    let world = world();
+    let hub = Hub::start(&world);
+    a_hundred_times(&hub, "menus", |id, number| {
+        let text = format!("number {number} is about @");
+        let mut stream = hub.stream(&format!("/sessions/{id}/events?after=latest"), None);
+        check(&hub.message(id, &json!({ "text": text, "wait_ms": 30_000 })), 200, "submitted");
+        assert_eq!(prompts(&hub, id, &text), 1);
+        stream.until_hook("Stop");
+    });
+}
+
+#[test]
+fn a_hundred_sessions_that_start_slowly_get_their_message_once_they_are_there() {
+    let world = world();
+    let hub = Hub::start(&world);
+    thread::scope(|scope| {
+        for worker in 0..5 {
+            let hub = &hub;
+            scope.spawn(move || {
+                for number in 0..20 {
+                    let id = hub.start_session(&format!("slow-start={}", 20 * number + worker));
+                    let text = format!("hello {worker}/{number};");
+                    let sent = hub.message(&id, &json!({ "text": text, "wait_ms": 30_000 }));
+                    check(&sent, 200, "submitted");
+                    assert_eq!(prompts(hub, &id, &text), 1);
+                    let path = format!("/sessions/{id}?timeout_ms=0");
+                    assert_eq!(hub.ask("DELETE", &path, None).status, 200);
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn nothing_in_a_text_can_leave_the_paste() {
     let world = world();

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -123,6 +124,70 @@ fn what_a_foreign_page_can_send_reaches_no_handler() {
         assert!(!answer.head.to_lowercase().contains("access-control"), "{}", answer.head);
         assert!(!answer.head.to_lowercase().contains("set-cookie"), "{}", answer.head);
     }
+}
+
+/// Every combination, and only those pass in which each part is good.
+#[test]
+fn only_requests_that_are_right_in_every_part_reach_a_handler() {
+    let world = World::bare();
+    let hub = Hub::start(&world);
+    let read = said(&world, &["hub", "token", "--scope", "read"]);
+    let port = hub.address.rsplit_once(':').unwrap().1;
+    let (localhost, rebound) = (format!("localhost:{port}"), format!("evil.test:{port}"));
+    let own = format!("http://{}", hub.address);
+    let bearer = |token: &str| Some(format!("Bearer {token}"));
+    let hosts =
+        [(&*hub.address, true), (&localhost, true), (&rebound, false), ("127.0.0.1", false)];
+    let origins =
+        [(None, true), (Some(&*own), true), (Some("null"), false), (Some("http://a.test"), false)];
+    let sites = [(None, true), (Some("same-origin"), true), (Some("cross-site"), false)];
+    let types = [(Some("application/json"), true), (Some("text/plain"), false), (None, false)];
+    let methods = ["GET", "POST", "OPTIONS"];
+    // What a token may do: look, and change something.
+    let tokens = [
+        (None, false, false),
+        (bearer("wrong"), false, false),
+        (bearer(&read), true, false),
+        (bearer(&hub.token), true, true),
+    ];
+    let mut passed = 0;
+    for (host, good_host) in hosts {
+        for (origin, good_origin) in origins {
+            for (site, good_site) in sites {
+                for (kind, good_type) in types {
+                    for (token, may_look, may_change) in &tokens {
+                        for method in methods {
+                            let fields = [
+                                ("Host", Some(host)),
+                                ("Origin", origin),
+                                ("Sec-Fetch-Site", site),
+                                ("Content-Type", kind),
+                                ("Authorization", token.as_deref()),
+                            ];
+                            let fields: Vec<_> = fields
+                                .into_iter()
+                                .filter_map(|(name, value)| Some((name, value?)))
+                                .collect();
+                            let answer = hub.request(method, "/sessions", &fields, b"{}");
+                            let fits = match method {
+                                "GET" => *may_look,
+                                "POST" => *may_change && good_type,
+                                _ => false,
+                            };
+                            let good = good_host && good_origin && good_site && fits;
+                            let handled = matches!(answer.status, 200 | 422);
+                            assert_eq!(handled, good, "{method} {fields:?} {answer:?}");
+                            assert!(handled || matches!(answer.status, 401 | 403 | 405 | 415));
+                            passed += usize::from(good);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(passed, 2 * 2 * 2 * (3 * 2 + 1));
+    let refused = 4 * 4 * 3 * 3 * 4 * 3 - passed as u64;
+    assert_eq!(hub.metric("requests_refused_total"), refused);
 }
 
 #[test]
@@ -426,6 +491,9 @@ fn there_is_one_hub_and_it_does_not_trust_what_lies_in_its_place() {
     fs::write(dir.join("hub.sock"), "").unwrap();
     refused("is not a socket");
     fs::remove_file(dir.join("hub.sock")).unwrap();
+    std::os::unix::fs::symlink(world.path("nowhere"), dir.join("hub.sock")).unwrap();
+    refused("is not a socket");
+    fs::remove_file(dir.join("hub.sock")).unwrap();
     fs::set_permissions(dir.join("token"), fs::Permissions::from_mode(0o644)).unwrap();
     refused("others may read it");
     fs::set_permissions(dir.join("token"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -451,6 +519,57 @@ fn there_is_one_hub_and_it_does_not_trust_what_lies_in_its_place() {
     for name in ["settings.json", "pages"] {
         assert!(fs::symlink_metadata(dir.join(name)).unwrap().is_file(), "{name}");
     }
+}
+
+#[test]
+fn links_in_the_way_to_its_files_are_refused() {
+    for place in ["home/.local/state/cld", "home/.local/state/cld/hub", "runtime/cld"] {
+        let mut world = World::bare();
+        fs::create_dir(world.path("runtime")).unwrap();
+        world.set("XDG_RUNTIME_DIR", world.path("runtime").to_str().unwrap());
+        Hub::start(&world).shut_down();
+        let elsewhere = world.path("elsewhere");
+        fs::rename(world.path(place), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, world.path(place)).unwrap();
+        let output = world.cld(&["hub", "--listen", "127.0.0.1:0"]).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{place}: {error}");
+        assert!(error.contains("not a directory that only you can enter"), "{place}: {error}");
+    }
+}
+
+#[test]
+fn another_user_is_refused_even_where_the_files_would_let_him_in() {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can become another user");
+        return;
+    }
+    let world = World::bare();
+    let hub = Hub::start(&world);
+    // The program may be where nobody else can come.
+    let program = world.path("cld");
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_cld")).arg(&program).status();
+    assert!(copied.unwrap().success());
+    let mut opened = hub.dir();
+    while opened.starts_with(world.path("")) {
+        fs::set_permissions(&opened, fs::Permissions::from_mode(0o755)).unwrap();
+        opened.pop();
+    }
+    let socket = hub.dir().join("hub.sock");
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o777)).unwrap();
+    let ask_as = |user: u32| {
+        let mut command = Command::new(&program);
+        command.args(["hub", "status"]).env_clear().env("HOME", world.home());
+        let output = command.uid(user).gid(user).current_dir("/").output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(ask_as(0), (Some(0), String::new()));
+    let (code, error) = ask_as(NOBODY);
+    // The connection is made, and closed without a word.
+    assert_eq!(code, Some(1), "{error}");
+    assert!(error.contains("cut off") || error.contains("Connection reset"), "{error}");
+    poll_until("it is gone", || hub.metric("connections") == 1);
 }
 
 #[test]
