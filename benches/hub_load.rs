@@ -247,6 +247,9 @@ fn nanos(began: Instant) -> u64 {
 
 fn percentiles(mut values: Vec<u64>) -> (f64, f64) {
     values.sort_unstable();
+    if values.is_empty() {
+        return (f64::NAN, f64::NAN);
+    }
     let at = |part: f64| values[((values.len() - 1) as f64 * part) as usize] as f64 / 1e6;
     (at(0.5), at(0.99))
 }
@@ -368,7 +371,8 @@ async fn large(server: &Server, events: usize, stalled: usize) -> Value {
         took.push(u64::try_from(post(&mut stream, &request).await.as_nanos()).unwrap());
     }
     let read = tokio::time::timeout(Duration::from_secs(20), reader).await;
-    let seen = read.map_or(0, |delays| delays.unwrap().len());
-    let (p50, p99) = percentiles(took);
-    json!({ "post_p50_ms": p50, "post_p99_ms": p99, "lost": events - seen })
+    let delays = read.map_or(Vec::new(), |delays| delays.unwrap());
+    let lost = events - delays.len();
+    let ((p50, p99), (post50, post99)) = (percentiles(delays), percentiles(took));
+    json!({ "p50_ms": p50, "p99_ms": p99, "post_p50_ms": post50, "post_p99_ms": post99, "lost": lost })
 }

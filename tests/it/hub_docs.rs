@@ -139,6 +139,42 @@ fn the_units_start_the_hub_and_give_it_time_to_end() {
         unit.contains("ExecStart=%h/.local/bin/cld hub\n") && unit.contains("TimeoutStopSec=15")
     );
     assert!(unit.contains("KillMode=process"), "tmux is not systemd's to kill");
-    let plist = fs::read_to_string(repository().join("shell/cld-hub.plist")).unwrap();
-    assert!(plist.contains("<string>hub</string>") && plist.contains("<integer>15</integer>"));
+    if !has("systemd-analyze") {
+        return;
+    }
+    let world = documented_world();
+    // Where ./install.sh and a package put it; the latter is not here.
+    let bin = world.home().join(".local/bin");
+    fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cld"), bin.join("cld")).unwrap();
+    let packaged = fs::read_to_string(repository().join(".packaging/cld-hub.service")).unwrap();
+    let packaged = packaged.replace("/usr/bin/cld", env!("CARGO_BIN_EXE_cld"));
+    for (folder, unit) in [("shell", unit), ("packaging", packaged)] {
+        let path = world.path(folder).join("cld-hub.service");
+        fs::create_dir(world.path(folder)).unwrap();
+        fs::write(&path, unit).unwrap();
+        let mut verify = in_world(&world, "systemd-analyze");
+        verify.args(["verify", "--user", "--man=no"]).arg(path);
+        let output = verify.env("XDG_RUNTIME_DIR", world.path("")).output().unwrap();
+        // What it does not understand it tells, and ends with 0.
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{folder}");
+        assert!(output.status.success(), "{folder}");
+    }
+}
+
+#[test]
+fn launchd_is_given_the_hub_and_time_to_end_it() {
+    if !has("python3") {
+        return;
+    }
+    let read = "import json, plistlib, sys; print(json.dumps(plistlib.load(sys.stdin.buffer)))";
+    let mut python = Command::new("python3");
+    let plist = fs::File::open(repository().join("shell/cld-hub.plist")).unwrap();
+    let output = python.args(["-c", read]).stdin(plist).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    let plist: Value = serde_json::from_slice(&output.stdout).expect(&error);
+    assert_eq!(plist["ProgramArguments"], json!(["/usr/local/bin/cld", "hub"]));
+    assert_eq!(plist["ExitTimeOut"], 15);
+    assert_eq!(plist["KeepAlive"], json!({ "SuccessfulExit": false }));
+    assert_eq!((&plist["Label"], &plist["RunAtLoad"]), (&json!("cld-hub"), &json!(true)));
 }

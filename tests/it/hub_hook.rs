@@ -51,6 +51,19 @@ fn a_hub_that_is_stopped_or_gone_costs_the_hook_a_bounded_time_and_no_error() {
     assert!(refused < WORST, "{refused:?}");
 }
 
+#[test]
+fn a_tmux_server_that_hangs_keeps_no_event_from_the_hub() {
+    let hub_world = World::bare();
+    let hub = Hub::start(&hub_world);
+    let token = said(&hub_world, &["hub", "token", "--scope", "collect"]);
+    let world = World::new().with("CLD_PATIENCE", "1");
+    let server = rustix::process::Pid::from_raw(world.server_pid().parse().unwrap()).unwrap();
+    rustix::process::kill_process(server, Signal::STOP).unwrap();
+    hook(&world, &hub.address, &token);
+    rustix::process::kill_process(server, Signal::CONT).unwrap();
+    assert_eq!(hub.metric("events_total"), 1);
+}
+
 /// A payload of about so many bytes.
 fn large(session: &str, bytes: usize) -> Vec<u8> {
     let start = format!(r#"{{"session_id":"{session}","hook_event_name":"PostToolUse","x":""#);

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::hub_world::{Hub, Stream, log_of, raise_file_limit, request, request_on, said, world};
+use crate::hub_world::{
+    Hub, Stream, log_of, memory, raise_file_limit, request, request_on, said, world,
+};
 use crate::world::{DEADLINE, World, poll_until, wait_for};
 
 /// Something that is not answered with 4xx has reached its handler.
@@ -542,7 +544,8 @@ fn links_in_the_way_to_its_files_are_refused() {
 fn another_user_is_refused_even_where_the_files_would_let_him_in() {
     const NOBODY: u32 = 65534;
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can become another user");
+        let reason = b"skipped: only root can become another user\n";
+        std::io::stderr().write_all(reason).unwrap();
         return;
     }
     let world = World::bare();
@@ -652,6 +655,51 @@ fn heads_and_bodies_are_bounded() {
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 413", "however it is sent");
     assert_eq!(hub.get("/healthz").status, 200);
+}
+
+#[test]
+fn bodies_that_do_not_come_hold_the_others_up_for_a_bounded_time() {
+    let world = World::bare();
+    let hub = Hub::start(&world);
+    let begin = |length: usize| {
+        let mut stream = TcpStream::connect(&hub.address).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let head = format!(
+            "POST /events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{{",
+            hub.address, hub.token
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    // Together they may have all the memory that there is for bodies.
+    let stalled: Vec<TcpStream> = (0..4).map(|_| begin(32 << 20)).collect();
+    assert_eq!(hub.get("/healthz").status, 200, "what has no body is not held up");
+    assert!(memory(hub.child.id()) < 64 * 1024, "memory is taken as bytes come");
+    for mut stream in stalled {
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 503");
+    }
+    assert_eq!(hub.ask("POST", "/events", Some(&event())).status, 202);
+}
+
+#[test]
+fn no_connection_becomes_a_websocket() {
+    let world = World::bare();
+    let hub = Hub::start(&world);
+    let authorization = format!("Bearer {}", hub.token);
+    let fields = [
+        ("Authorization", &*authorization),
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ("Sec-WebSocket-Version", "13"),
+    ];
+    for path in ["/sessions", "/", "/healthz"] {
+        let answer = hub.request("GET", path, &fields, b"");
+        assert_eq!(answer.status, 200, "{path} is answered as if nobody had asked");
+    }
 }
 
 #[test]

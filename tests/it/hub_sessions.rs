@@ -500,6 +500,41 @@ fn the_end_of_the_hub_stops_its_sessions_and_no_other() {
 }
 
 #[test]
+fn a_second_signal_ends_the_hub_at_once_and_leaves_what_has_not_ended() {
+    let world = world();
+    let mut hub = Hub::start(&world);
+    let id = hub.start_session("slow-end=600000");
+    let session = hub.wait_for_state(&id, "idle");
+    hub.signal(Signal::INT);
+    poll_until("it stops", || log_of(&world).contains("a second signal ends at once"));
+    hub.signal(Signal::TERM);
+    assert!(wait_for(&mut hub.child).success());
+    assert!(log_of(&world).contains("ended at once"), "{}", log_of(&world));
+    assert!(tmux_sessions(&hub).contains(&format!("claude-{}", &id[..8])));
+    assert!(!hub.dir().join("hub.sock").exists());
+    let left = rustix::process::Pid::from_raw(session["pid"].as_i64().unwrap() as i32).unwrap();
+    rustix::process::kill_process(left, Signal::KILL).unwrap();
+}
+
+#[test]
+fn the_hooks_of_a_session_have_time_for_its_last_words() {
+    let world = world();
+    let hub = Hub::start(&world);
+    let settings = fs::read_to_string(hub.dir().join("settings.json")).unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let events = settings["hooks"].as_object().unwrap();
+    for name in ["SessionStart", "UserPromptSubmit", "SessionEnd"] {
+        assert!(events.contains_key(name), "{name}");
+    }
+    for (name, groups) in events {
+        for hook in groups.as_array().unwrap().iter().flat_map(|g| g["hooks"].as_array().unwrap()) {
+            // Without a time of its own, SessionEnd has 1.5 s, which is less than the hub may need.
+            assert!(hook["timeout"].as_u64().unwrap() >= 5, "{name}: {hook}");
+        }
+    }
+}
+
+#[test]
 fn a_hub_that_was_killed_leaves_its_sessions_and_the_next_one_names_them() {
     let world = world();
     let hub = Hub::start(&world);
