@@ -163,7 +163,10 @@ impl fmt::Display for Malformed {
 impl<'a> Event<'a> {
     pub fn parse(json: &'a str) -> Result<Self, Malformed> {
         let payload: Payload<'a> = serde_json::from_str(json).map_err(Malformed::Json)?;
-        let name = payload.hook_event_name.0.as_ref().ok_or(Malformed::NoName)?.clone();
+        // A list would be read as the fields in their order.
+        let is_object = json.trim_start().starts_with('{');
+        let name = payload.hook_event_name.0.as_ref().filter(|_| is_object);
+        let name = name.ok_or(Malformed::NoName)?.clone();
         let session = payload.session_id.0.as_deref().ok_or(Malformed::NoSession)?;
         let session = SessionId::parse(session).ok_or(Malformed::BadSession)?;
         let agent = match payload.agent_id.0.as_deref() {

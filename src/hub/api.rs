@@ -192,19 +192,24 @@ async fn read_body(
     }
 }
 
-/// A JSON document with the fields of `T`.
+/// A JSON document with the fields of `T`. A list would be read as its fields in their order, which is
+/// nothing that anybody means.
 async fn read_json<T: serde::de::DeserializeOwned>(
     hub: &Hub,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<T, Problem> {
     let bytes = read_body(hub, headers, body, LARGEST_BODY).await?;
-    serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
+    let document = serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => {
             Problem::unprocessable("invalid_field", error.to_string())
         }
         _ => Problem::invalid_json(error.to_string()),
-    })
+    })?;
+    match bytes.trim_ascii_start().starts_with(b"{") {
+        true => Ok(document),
+        false => Err(Problem::unprocessable("invalid_field", "the body has to be an object")),
+    }
 }
 
 /// The value of a query parameter; none of those used here needs to be decoded.

@@ -80,6 +80,7 @@ fn what_is_no_event_is_refused() {
         (b"{\"session_id\":\"a\x01\",\"hook_event_name\":\"Stop\"}", 400, "invalid_json"),
         (b"null", 422, "missing_field"),
         (b"[]", 422, "missing_field"),
+        (b"[\"Stop\",\"s\"]", 422, "missing_field"),
         (b"{}", 422, "missing_field"),
         (b"{\"session_id\":\"s\"}", 422, "missing_field"),
         (b"{\"hook_event_name\":\"Stop\"}", 422, "missing_field"),
@@ -93,7 +94,7 @@ fn what_is_no_event_is_refused() {
             String::from_utf8_lossy(body)
         );
     }
-    assert_eq!((hub.metric("events_total"), hub.metric("events_refused_total")), (0, 12));
+    assert_eq!((hub.metric("events_total"), hub.metric("events_refused_total")), (0, 13));
     assert_eq!(spooled(&hub.dir()).len(), 0);
 }
 

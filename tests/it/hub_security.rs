@@ -320,6 +320,7 @@ fn a_reader_without_headers_is_let_in_by_a_ticket_for_one_stream_once() {
         (json!({ "scope": "read", "path": "/events?after=oldest" }), "invalid_path"),
         (json!({ "scope": "read", "path": "" }), "invalid_path"),
         (json!({ "scope": "read", "path": 7 }), "invalid_field"),
+        (json!(["read", "/events"]), "invalid_field"),
     ] {
         let answer = asked(&read, &body);
         assert_eq!((answer.status, answer.code()), (422, code), "{body}");
