@@ -162,6 +162,27 @@ test("the events of a session are there after the hub was started again, and go 
   world.tmux("kill-pane", "-t", session.pane);
 });
 
+test("an event that was too large is missing in plain sight", async () => {
+  const session = world.newSession();
+  session.start("Prints too much");
+  const page = await open({ path: `#/session/${session.id}` });
+  await page.locator(".event", { hasText: "startup" }).waitFor();
+  const { CLAUDE_HUB_COLLECTOR_URL: url, CLAUDE_HUB_COLLECTOR_TOKEN: token } = world.collector;
+  const answer = await fetch(`${url}/events/oversize`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ session_id: session.id, hook_event_name: "PostToolUse", bytes: 70 * 2 ** 20 }),
+  });
+  assert.equal(answer.status, 202);
+  const row = "PostToolUse of 70 MiB";
+  await page.locator(".event", { hasText: row }).waitFor();
+  const other = await open({ path: `#/session/${session.id}` });
+  await other.locator(".event", { hasText: row }).waitFor();
+  await other.locator(".event", { hasText: row }).click();
+  await other.locator("#raw pre", { hasText: '"type": "oversize"' }).waitFor();
+  world.tmux("kill-pane", "-t", session.pane);
+});
+
 test("a session that sends the hub nothing has a page that says so", async () => {
   const session = world.newSession({ collector: {} });
   session.start("Keeps to itself");

@@ -202,6 +202,7 @@ function takeEvent(event, id, data) {
   if (!payload) return;
   if (event === "hub") {
     if (payload.type === "gap") timeline.missed(payload.count);
+    if (payload.type === "oversize") timeline.takeLive(id, tooLarge(payload));
     if (payload.type !== "ping") refreshSoon(200);
     return;
   }
@@ -510,6 +511,12 @@ function describe(payload) {
   }
 }
 
+/** What stands in the place of an event that the hub could not take; it is none itself. */
+function tooLarge({ session_id, hook_event_name, bytes }) {
+  const message = `${hook_event_name ?? "An event"} of ${Math.round(bytes / 2 ** 20)} MiB`;
+  return { session_id, hook_event_name: "too large", message };
+}
+
 /** The part of a tool's input that tells the most. */
 function inputOf(input) {
   if (typeof input !== "object" || input === null) return String(input ?? "");
@@ -640,6 +647,7 @@ class Timeline {
         if (page.missing > 0) this.missed(page.missing);
         for (const { id: event, at, event: kind, data } of page.events) {
           if (kind === "hook") this.#take({ id: event, at, payload: data });
+          else if (data.type === "oversize") this.#take({ id: event, at, payload: tooLarge(data) });
         }
         after = `&after=${encodeURIComponent(page.next)}`;
       }
