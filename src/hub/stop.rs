@@ -93,30 +93,30 @@ async fn carry_out(hub: Arc<Hub>, launch: Key, steps: Steps) {
     // The pane of a session that is just being started is known in a moment.
     let _ = timeout_at(steps.kill, until(&hub, &launch, |managed| managed.place.is_some())).await;
     let Some(place) = hub.sessions.get(&launch).and_then(|managed| managed.place) else {
-        return finish(&hub, &launch, false);
+        return finish(&hub, &launch);
     };
     signal(&place, Signal::TERM);
     if wait_for_end(&hub, &launch, &place, steps.close_pane).await {
-        finish(&hub, &launch, false);
+        finish(&hub, &launch);
         wait_until_gone(&place, steps.go.min(Instant::now() + AFTER_GOOD_BYE)).await;
         close_pane(&place, steps.kill).await;
     } else {
         close_pane(&place, steps.kill).await;
         if wait_for_end(&hub, &launch, &place, steps.kill).await {
-            finish(&hub, &launch, false);
+            finish(&hub, &launch);
             // Its last hook has told us, and it will end with that.
             wait_until_gone(&place, steps.kill).await;
         }
     }
-    let forced = kill(&place).await;
-    finish(&hub, &launch, forced);
+    kill(&hub, &launch, &place).await;
+    finish(&hub, &launch);
 }
 
 /// Ends what came up when its stop had already been given up.
 pub(super) async fn end_late(hub: Arc<Hub>, launch: Key, place: Place) {
     close_pane(&place, Instant::now() + TMUX_LIMIT).await;
-    let forced = kill(&place).await;
-    finish(&hub, &launch, forced);
+    kill(&hub, &launch, &place).await;
+    finish(&hub, &launch);
 }
 
 /// Waits until a session says good-bye or its process is gone; true for the first.
@@ -148,9 +148,8 @@ pub(super) async fn until(hub: &Hub, launch: &Key, holds: impl Fn(&Managed) -> b
 }
 
 /// Tells readers that a session has ended, once.
-fn finish(hub: &Arc<Hub>, launch: &Key, forced: bool) {
+fn finish(hub: &Arc<Hub>, launch: &Key) {
     let ended = hub.sessions.update(launch, |managed| {
-        managed.was_forced |= forced;
         if managed.stage == Stage::Ended || managed.is_marked {
             return None;
         }
@@ -183,7 +182,7 @@ pub(super) async fn watch(hub: Arc<Hub>, launch: Key) {
     }
     let seen = until(&hub, &launch, |managed| managed.session_end_seen || managed.is_marked);
     let _ = timeout(LAST_WORDS, seen).await;
-    finish(&hub, &launch, false);
+    finish(&hub, &launch);
     hub.sessions.update(&launch, |managed| {
         managed.stage = Stage::Ended;
         managed.since = clock::now();
@@ -215,14 +214,15 @@ fn signal(place: &Place, signal: Signal) {
     }
 }
 
-/// True when there was something to kill. Every pane has a process group of its own.
-async fn kill(place: &Place) -> bool {
+/// Kills what is left. Every pane has a process group of its own.
+async fn kill(hub: &Hub, launch: &Key, place: &Place) {
     let pid = i32::try_from(place.pid).ok().and_then(Pid::from_raw);
-    let Some(pid) = pid.filter(|_| is_alive(place)) else { return false };
+    let Some(pid) = pid.filter(|_| is_alive(place)) else { return };
+    // Said before, because whoever waits for the end may see it at once.
+    hub.sessions.update(launch, |managed| managed.was_forced = true);
     let _ = rustix::process::kill_process_group(pid, Signal::KILL);
     let _ = rustix::process::kill_process(pid, Signal::KILL);
     wait_until_gone(place, Instant::now() + KILLED).await;
-    true
 }
 
 /// Only the pane that was opened for it: whatever else the user has put into that tmux session
