@@ -345,7 +345,7 @@ fn what_was_acknowledged_survives_kill_9_whole_and_under_its_own_id() {
 
 #[test]
 fn readers_that_do_not_read_cost_a_bounded_memory_and_nobody_else_anything() {
-    const EVENTS: usize = 24;
+    const EVENTS: usize = 100;
     let world = world();
     let hub = Hub::start_with(&world, &["--ring", "8", "--memory", "32"]);
     hub.post_event(&numbered("s", 0, 0));

@@ -468,6 +468,29 @@ fn the_hub_listens_on_loopback_only() {
 }
 
 #[test]
+fn a_name_that_was_given_and_the_other_loopback_address_are_the_hub_too() {
+    let world = World::bare();
+    let hub = Hub::start_with(&world, &["--allowed-host", "hub.example"]);
+    for (host, origin, status) in [
+        ("hub.example", "https://hub.example", 200),
+        ("hub.example", "https://evil.test", 403),
+        ("evil.test", "https://evil.test", 403),
+        ("hub.example.evil.test", "https://hub.example", 403),
+    ] {
+        let fields = [("Host", host), ("Origin", origin)];
+        let answer = hub.request("GET", "/healthz", &fields, b"");
+        assert_eq!(answer.status, status, "{host} {origin} {answer:?}");
+    }
+    let (_, port) = hub.address.rsplit_once(':').unwrap();
+    let other = format!("[::1]:{port}");
+    // Not every machine has IPv6.
+    if TcpStream::connect(&other).is_ok() {
+        assert_eq!(request(&other, "GET", "/healthz", &[], b"").status, 200);
+        assert_eq!(request(&other, "GET", "/sessions", &[], b"").status, 401);
+    }
+}
+
+#[test]
 fn there_is_one_hub_and_it_does_not_trust_what_lies_in_its_place() {
     let world = world();
     let hub = Hub::start(&world);
