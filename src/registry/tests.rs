@@ -1,4 +1,4 @@
-use super::{Entry, Liveness, Status, TmuxPlace, parse, pid_in_name, read};
+use super::{Entry, Status, TmuxPlace, parse, pid_in_name, read};
 use proptest::prelude::{any, prop, proptest};
 use std::ffi::OsStr;
 use std::fs;
@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 const RECORDED: &str = include_str!("../../tests/fixtures/registry/3539.json");
-/// Above the largest process id a system gives out.
-const NO_SUCH_PID: u32 = 2_000_000_000;
 
 struct Config {
     root: TempDir,
@@ -168,6 +166,9 @@ fn several_config_dirs_are_read_in_the_order_of_process_ids() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_running_process_is_alive_and_a_stale_or_reused_id_is_dead() {
+    use super::Liveness;
+    // Above the largest process id a system gives out.
+    const NO_SUCH_PID: u32 = 2_000_000_000;
     let own = std::process::id();
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     let own_start = stat.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap();
