@@ -82,13 +82,16 @@ esac
 list=$prefix/share/cld/installed
 
 need_rust() {
+    # rustup has just been installed, and this shell is older.
+    command -v cargo >/dev/null 2>&1 || PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
     command -v cargo >/dev/null 2>&1 || fail "cargo is missing; install Rust first: https://rustup.rs"
     wanted=$(sed -n 's/^rust-version = "1\.\([0-9]*\)"/\1/p' "$here/Cargo.toml")
     found=$(rustc --version | sed -n 's/^rustc 1\.\([0-9]*\).*/\1/p')
     if [ -n "$found" ] && [ "$found" -lt "$wanted" ]; then
-        fail "Rust 1.$wanted is needed, this is 1.$found; try: rustup update"
+        newer="try: rustup update"
+        command -v rustup >/dev/null 2>&1 || newer="install a newer one: https://rustup.rs"
+        fail "Rust 1.$wanted is needed, this is 1.$found; $newer"
     fi
-    command -v cc >/dev/null 2>&1 || fail "a linker is missing; install gcc or clang first"
 }
 
 # Rust's own static C library, which the first build on a machine may have to fetch.
@@ -109,7 +112,6 @@ links_statically() {
 # of musl is the fastest: it does not ask the processor what it can do, which takes a while on a
 # virtual machine. Where no static build can be had, the ordinary one is as good in every other way.
 build() {
-    need_rust
     host=$(rustc -vV | sed -n 's/^host: //p')
     target=${CARGO_TARGET_DIR:-$here/target}
     say "building cld, which takes a minute or two"
@@ -137,36 +139,84 @@ build() {
     program=$target/release/cld
 }
 
-# tmux is what cld works on. It is installed by the system's own packages, after asking unless this
-# is root anyway.
-need_tmux() {
-    command -v "${CLD_TMUX:-tmux}" >/dev/null 2>&1 && return
-    as_root=
-    [ "$(id -u)" -eq 0 ] || as_root='sudo '
-    if command -v apt-get >/dev/null 2>&1; then
-        install="${as_root}apt-get install -y tmux"
-    elif command -v dnf >/dev/null 2>&1; then
-        install="${as_root}dnf install -y tmux"
-    elif command -v pacman >/dev/null 2>&1; then
-        install="${as_root}pacman -S --noconfirm tmux"
-    elif command -v brew >/dev/null 2>&1; then
-        install="brew install tmux"
-    else
-        fail "tmux is missing and no package manager is known; install it and run this again"
-    fi
+# Rust links with it. The one that macOS has at first only tells how to get the real one.
+has_linker() {
+    cc --version >/dev/null 2>&1
+}
+
+has_tmux() {
+    command -v "${CLD_TMUX:-tmux}" >/dev/null 2>&1
+}
+
+# The names are those of packages.
+missing_of() {
+    for package in "$@"; do
+        case $package in
+            gcc) has_linker || echo gcc ;;
+            tmux) has_tmux || echo tmux ;;
+        esac
+    done
+}
+
+# What is missing of the named is installed by the system's own packages, after asking unless this is
+# root anyway.
+need_packages() {
+    # shellcheck disable=SC2046 # One word for each.
+    set -- $(missing_of "$@")
+    [ $# -gt 0 ] || return 0
+    missing=$*
+    choose_command
     if [ "$dry_run" = yes ]; then
         say "would run: $install"
         return
     fi
-    [ -z "$as_root" ] || agreed "tmux is missing. Run \`$install\`?" ||
-        fail "tmux is missing; install it and run this again: $install"
-    say "tmux is missing: $install"
-    # A fresh Debian knows no package before this.
-    update="${install%install -y tmux}update -qq"
-    case $update in
-        *apt-get*) $update || : ;;
+    [ "$needs_root" = no ] || fail "this machine lacks $missing. As root, run this, and then this script again: $install"
+    if [ "$asks" = yes ]; then
+        agreed "This machine lacks $missing. Run \`$install\`?" ||
+            fail "this machine lacks $missing. Run this, and then this script again: $install"
+    fi
+    say "$install"
+    sh -c "$install" && return
+    [ -n "$upgrade" ] || fail "$missing could not be installed; install it and run this again"
+    upgrade_all
+}
+
+# The command that installs what is missing.
+choose_command() {
+    case $missing in
+        gcc*) [ "$(uname -s)" != Darwin ] || fail "a linker is missing; run \`xcode-select --install\`, and then this again" ;;
     esac
-    $install || fail "tmux could not be installed; install it and run this again"
+    as_root='' asks=no needs_root=no upgrade=''
+    if [ "$(id -u)" -ne 0 ]; then
+        asks=yes
+        if command -v sudo >/dev/null 2>&1; then as_root='sudo '; else needs_root=yes; fi
+    fi
+    if command -v apt-get >/dev/null 2>&1; then
+        # Debian's compiler merely recommends what every program is linked with.
+        case $missing in gcc*) missing="gcc libc6-dev${missing#gcc}" ;; esac
+        # A fresh Debian knows no package before it has a list of them. Where one of many sources cannot
+        # be read, the others may do.
+        install="${as_root}apt-get update -qq; ${as_root}apt-get install -y $missing"
+    elif command -v dnf >/dev/null 2>&1; then
+        install="${as_root}dnf install -y $missing"
+    elif command -v pacman >/dev/null 2>&1; then
+        install="${as_root}pacman -S --noconfirm $missing"
+        upgrade="${as_root}pacman -Syu --noconfirm $missing"
+    elif command -v brew >/dev/null 2>&1; then
+        needs_root=no
+        install="brew install $missing"
+    else
+        fail "this machine lacks $missing, and no package manager is known; install it and run this again"
+    fi
+}
+
+# Arch supports no upgrade of a part: a list of packages that is missing, or older than the mirrors, can
+# only be renewed together with everything that is installed. That is more than to install a package, so
+# root is asked, too.
+upgrade_all() {
+    agreed "Where the list of packages is missing or too old, Arch only upgrades as a whole. Run \`$upgrade\`?" ||
+        fail "where the list of packages is missing or too old, run this, and then this script again: $upgrade"
+    sh -c "$upgrade" || fail "$missing could not be installed; install it and run this again"
 }
 
 # Puts one file into its place and notes it. A running program may have the old one open, so the new
@@ -241,28 +291,31 @@ what_next() {
         say "next: $prefix/bin/cld setup"
     fi
     # Last, where it is still on the screen.
+    say "for completion and cldcd in your shell: $prefix/bin/cld setup --shell"
     case ":$PATH:" in
         *":$prefix/bin:"*) ;;
-        *) say "add $prefix/bin to your PATH" ;;
-    esac
-    case ${SHELL:-} in
-        */zsh) say "for completion and cldcd, add to ~/.zshrc: eval \"\$(cld init zsh)\"" ;;
-        */fish) say "for cldcd, add to ~/.config/fish/config.fish: cld init fish | source" ;;
-        *) say "for completion and cldcd, add to ~/.bashrc: eval \"\$(cld init bash)\"" ;;
+        *) say "add $prefix/bin to your PATH: export PATH=\"$prefix/bin:\$PATH\"" ;;
     esac
 }
 
 case $action in
     build)
+        need_rust
+        need_packages gcc
         build
         printf '%s\n' "$program"
         ;;
     uninstall) uninstall ;;
     install)
-        need_tmux
         # A release archive brings the program along.
         [ -n "$program" ] || [ ! -x "$here/cld" ] || program=$here/cld
-        [ -n "$program" ] || build
+        if [ -n "$program" ]; then
+            need_packages tmux
+        else
+            need_rust
+            need_packages gcc tmux
+            build
+        fi
         install_files
         [ "$dry_run" = no ] || exit 0
         say "installed $prefix/bin/cld, its manual and its completion"

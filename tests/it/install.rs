@@ -10,8 +10,14 @@ use crate::world::World;
 
 /// Runs install.sh without a terminal, as a user with an empty home.
 fn install(world: &World, arguments: &[&str]) -> Output {
-    let mut command = Command::new("sh");
-    command.arg(repository().join("install.sh")).args(arguments).env_clear();
+    install_by(&["sh"], world, arguments)
+}
+
+/// The same by a shell of choice.
+fn install_by(shell: &[&str], world: &World, arguments: &[&str]) -> Output {
+    let mut command = Command::new(shell[0]);
+    command.args(&shell[1..]).arg(repository().join("install.sh"));
+    command.args(arguments).env_clear();
     command.env("PATH", std::env::var("PATH").unwrap()).env("HOME", world.home());
     command.env("CLD_TMUX", crate::world::tmux_program()).env("TMUX_TMPDIR", world.path(""));
     command.stdin(Stdio::null()).output().unwrap()
@@ -100,6 +106,41 @@ fn a_dry_run_says_what_it_would_do_and_does_nothing() {
 }
 
 #[test]
+fn every_posix_shell_installs_and_uninstalls_the_same() {
+    let shells: [&[&str]; 6] = [
+        &["dash"],
+        &["bash", "--posix"],
+        &["busybox", "sh"],
+        &["mksh"],
+        &["yash", "--posixly-correct"],
+        &["zsh", "--emulate", "sh"],
+    ];
+    let everything = |shell: &[&str]| {
+        let world = World::bare();
+        let prefix = world.path("a prefix");
+        let at = prefix.to_str().unwrap();
+        let place = ["--prefix", at, "--binary", env!("CARGO_BIN_EXE_cld")];
+        let told = said(&install_by(shell, &world, &[&place[..], &["--dry-run"]].concat()), 0);
+        assert!(!prefix.exists(), "{shell:?}: {told}");
+        let mut all = told;
+        all += &said(&install_by(shell, &world, &place), 0);
+        let installed = files_below(&prefix);
+        all += &said(&install_by(shell, &world, &["--prefix", at, "--uninstall"]), 0);
+        assert!(!prefix.exists(), "{shell:?}: {:?}", files_below(&prefix));
+        all += &said(&install_by(shell, &world, &["--nope"]), 2);
+        let relative = |path: PathBuf| path.strip_prefix(&prefix).unwrap().to_owned();
+        let installed: Vec<_> = installed.into_iter().map(relative).collect();
+        (all.replace(at, "PREFIX"), installed)
+    };
+    let expected = everything(&["sh"]);
+    // busybox is not for macOS.
+    let possible = |shell: &&[&str]| cfg!(target_os = "linux") || shell[0] != "busybox";
+    for shell in shells.into_iter().filter(possible).filter(|shell| has(shell[0])) {
+        assert_eq!(everything(shell), expected, "{shell:?}");
+    }
+}
+
+#[test]
 fn what_claude_code_still_runs_is_not_removed() {
     let world = World::bare();
     let prefix = world.path("prefix");
@@ -139,8 +180,9 @@ fn a_dry_run_names_the_build_and_builds_nothing() {
     assert!(files_below(&world.home()).is_empty());
 }
 
-/// A machine with nothing but the named package manager, and what it was asked to do.
-fn without_tmux(world: &World, manager: &str) -> (Output, String) {
+/// A machine with nothing but the named package manager, which does this, and what it was asked to do
+/// where these arguments answer the questions.
+fn without_tmux(world: &World, manager: &str, does: &str, answers: &[&str]) -> (Output, String) {
     let bin = world.path("bin");
     fs::create_dir_all(&bin).unwrap();
     let program = |name: &str, script: &str| {
@@ -156,17 +198,17 @@ fn without_tmux(world: &World, manager: &str) -> (Output, String) {
     let log = world.path("asked");
     program("id", "echo 1000");
     program("sudo", "exec \"$@\"");
-    program(manager, &format!("echo \"{manager} $*\" >> '{}'", log.display()));
+    program(manager, &format!("echo \"{manager} $*\" >> '{}'\n{does}", log.display()));
     let mut command = Command::new(bin.join("sh"));
     command.arg(repository().join("install.sh")).args(["--binary", env!("CARGO_BIN_EXE_cld")]);
-    command.args(["-y", "--prefix", world.path("prefix").to_str().unwrap()]);
+    command.args(answers).arg("--prefix").arg(world.path("prefix"));
     command.env_clear().env("PATH", &bin).env("HOME", world.home()).stdin(Stdio::null());
     let output = command.output().unwrap();
     (output, fs::read_to_string(log).unwrap_or_default())
 }
 
 #[test]
-fn a_missing_tmux_is_installed_by_the_package_manager_of_each_system() {
+fn a_missing_tmux_is_installed_by_the_package_manager_of_each_system_after_asking() {
     for (manager, expected) in [
         ("apt-get", "apt-get install -y tmux"),
         ("dnf", "dnf install -y tmux"),
@@ -174,9 +216,19 @@ fn a_missing_tmux_is_installed_by_the_package_manager_of_each_system() {
         ("brew", "brew install tmux"),
     ] {
         let world = World::bare();
-        let (output, asked) = without_tmux(&world, manager);
+        let (output, asked) = without_tmux(&world, manager, ":", &[]);
+        assert!(said(&output, 1).contains(expected) && asked.is_empty(), "{manager}: {asked}");
+        let (output, asked) = without_tmux(&world, manager, ":", &["-y"]);
         assert!(asked.lines().any(|line| line == expected), "{manager}: {asked} {output:?}");
     }
+}
+
+#[test]
+fn where_the_list_of_packages_of_arch_is_of_no_use_everything_is_upgraded() {
+    let world = World::bare();
+    let without_list = "[ $1 != -S ]";
+    let (output, asked) = without_tmux(&world, "pacman", without_list, &["-y"]);
+    assert!(asked.ends_with("\npacman -Syu --noconfirm tmux\n"), "{asked} {output:?}");
 }
 
 #[test]
