@@ -73,6 +73,44 @@ fn check_recipes(out: &Path) {
     }
 }
 
+#[test]
+fn the_formula_puts_every_file_where_homebrew_wants_it_and_its_test_passes() {
+    if !["bash", "git", "ruby"].into_iter().all(has) || !repository().join(".git").exists() {
+        return;
+    }
+    let world = World::bare();
+    let out = world.path("out");
+    release(&out);
+    let source = format!("cld-{}", env!("CARGO_PKG_VERSION"));
+    let archive = out.join(format!("{source}.tar.gz"));
+    done(Command::new("tar").arg("-xzf").arg(archive).current_dir(world.path("")));
+
+    let cellar = world.path("cellar");
+    let mut ruby = Command::new("ruby");
+    ruby.arg(repository().join("tests/fixtures/formula.rb")).arg(out.join("cld.rb")).arg(&cellar);
+    ruby.arg(env!("CARGO_BIN_EXE_cld")).current_dir(world.path(&source));
+    ruby.env("HOME", world.home()).env("TMUX_TMPDIR", world.path(""));
+    let caveats = done(&mut ruby);
+    assert!(caveats.contains("cld setup"), "{caveats}");
+    for file in [
+        "bin/cld",
+        "share/man/man1/cld-resume.1",
+        "share/man/man5/cld-config.5",
+        "share/man/man7/cld-hub.7",
+        "etc/bash_completion.d/cld",
+        "share/zsh/site-functions/_cld",
+        "share/fish/vendor_completions.d/cld.fish",
+        "share/cld/cld.tmux",
+        "share/cld/examples/subscribe.sh",
+    ] {
+        assert!(cellar.join(file).is_file(), "{file}");
+    }
+    let pages = files("man").len();
+    let brought = ["man1", "man5", "man7"]
+        .map(|section| fs::read_dir(cellar.join("share/man").join(section)).unwrap().count());
+    assert_eq!(brought.iter().sum::<usize>(), pages);
+}
+
 /// The files of a folder that a package has to bring.
 fn files(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(repository().join(folder)).unwrap();
@@ -102,6 +140,8 @@ fn the_debian_package_brings_every_page_and_every_shell_file_once() {
     let packaged = read(unit).replace("%h/.local/bin/cld", "/usr/bin/cld");
     let packaged = packaged.replace("cp shell/cld-hub.service ~/.config/systemd/user/ && ", "");
     assert_eq!(read(".packaging/cld-hub.service"), packaged);
+    let newest = format!("cld ({}-1) ", env!("CARGO_PKG_VERSION"));
+    assert!(read(".packaging/changelog").starts_with(&newest), "{newest}");
     // Debian has no launchd.
     let not_here = [unit, "shell/cld-hub.plist"];
     let folders = ["man", "completions", "shell", "shell/examples"];
