@@ -47,6 +47,7 @@ try {
   }
   const share = ((last.busy - begin.busy) / (last.time - begin.time)) * 100;
   console.log(`main thread ${share.toFixed(1)} % of a core on average (at most 20), heap ${begin.heap.toFixed(1)} MB before and ${last.heap.toFixed(1)} MB after ${sent} events (at most ${GROWTH} more)`);
+  console.log(`\n| what | ratio | target |\n|---|---|---|\n| main thread of the page, of a core | ${(share / 100).toFixed(2)} | ${BUSY / 100} |`);
   if (share > BUSY || last.heap > begin.heap + GROWTH || last.nodes > begin.nodes + NODES) {
     console.error("a limit is exceeded");
     process.exitCode = 1;
