@@ -11,7 +11,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::time::{Sleep, sleep};
 
 use super::guard::Door;
@@ -70,13 +70,15 @@ async fn accept(listener: &Listener) -> io::Result<Option<Box<dyn Connection>>> 
             let is_own = stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0);
             Ok(is_own.then(|| Box::new(stream) as Box<dyn Connection>))
         }
-        Listener::Tcp(listener) => {
-            let (stream, _) = listener.accept().await?;
-            // An event is one small write that somebody waits for.
-            stream.set_nodelay(true)?;
-            Ok(Some(Box::new(stream)))
-        }
+        Listener::Tcp(listener) => Ok(Some(Box::new(accept_tcp(listener).await?))),
     }
+}
+
+async fn accept_tcp(listener: &TcpListener) -> io::Result<TcpStream> {
+    let (stream, _) = listener.accept().await?;
+    // An event is one small write that somebody waits for.
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -173,5 +175,18 @@ impl AsyncWrite for Impatient {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_shutdown(context);
         self.limited(context, polled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn small_writes_are_sent_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (accepted, _client) = tokio::join!(accept_tcp(&listener), TcpStream::connect(address));
+        assert!(accepted.unwrap().nodelay().unwrap());
     }
 }

@@ -468,6 +468,17 @@ fn the_hub_listens_on_loopback_only() {
 }
 
 #[test]
+fn a_door_for_events_that_the_whole_network_can_reach_is_warned_of() {
+    let world = World::bare();
+    for (address, is_warned_of) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
+        let hub = Hub::start_with(&world, &["--collector-listen", address]);
+        assert_eq!(hub.log().contains("WARNING"), is_warned_of, "{}", hub.log());
+        hub.shut_down();
+        fs::remove_file(world.path("hub.log")).unwrap();
+    }
+}
+
+#[test]
 fn a_name_that_was_given_and_the_other_loopback_address_are_the_hub_too() {
     let world = World::bare();
     let hub = Hub::start_with(&world, &["--allowed-host", "hub.example"]);
